@@ -1,0 +1,58 @@
+# `make run` is the main job, `make test` runs all tests; both set up everything they need.
+
+PYTHON    ?= python3
+VENV      ?= .venv
+WORKSPACE ?= workspace
+SOURCES   ?= samples
+PORT      ?= 3000
+BIN       := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+
+# The history of the runs that `make run` starts; `make dev` shows it.
+export DAGSTER_HOME ?= $(abspath $(WORKSPACE)).dagster
+
+.DEFAULT_GOAL := help
+.PHONY: help run dev test check format vllm-test clean
+
+help:  ## Show this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+
+# pip keeps what is there already, so this is quick when only a constraint changed.
+$(INSTALLED): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+	  echo "Python 3.11 or newer is needed: set PYTHON=/path/to/python3."; \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then apt-get update -q && apt-get install -qy python3 python3-venv; \
+	  else exit 1; fi; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { \
+	  rm -rf $(VENV); \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; \
+	  then apt-get update -q && apt-get install -qy python3-venv && $(PYTHON) -m venv $(VENV); \
+	  else echo "The venv module is missing: install the package python3-venv."; exit 1; fi; }
+	$(BIN)/python -m pip install -q -c constraints.txt -e '.[dev]'
+	@touch $@
+
+run: $(INSTALLED)  ## Read SOURCES="…" (default: samples) into WORKSPACE=… (default: workspace)
+	@# Exit code 3 says that some documents are not ok, as the samples' broken ones are not; the summary lists them.
+	@$(BIN)/pdfocr run $(SOURCES) --workspace $(WORKSPACE); code=$$?; [ $$code -eq 3 ] || exit $$code
+
+dev: $(INSTALLED)  ## Open the Dagster UI on what `make run` wrote
+	@mkdir -p $(DAGSTER_HOME)
+	PDFOCR_WORKSPACE=$(abspath $(WORKSPACE)) PDFOCR_SOURCES="$(abspath $(SOURCES))" \
+	  $(BIN)/dagster dev -w workspace.yaml -p $(PORT)
+
+test: $(INSTALLED)  ## Run all tests but those that need vLLM
+	$(BIN)/python -m pytest
+
+check: $(INSTALLED)  ## Lint, format, import rules, types, definitions
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports
+	$(BIN)/mypy
+	$(BIN)/dagster definitions validate -w workspace.yaml
+
+format: $(INSTALLED)  ## Format the code
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:  ## Remove the environment, caches and the default workspace
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache workspace workspace.dagster

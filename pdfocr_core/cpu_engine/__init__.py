@@ -1,0 +1,1 @@
+"""The OpenAI-compatible OCR server that needs no GPU."""

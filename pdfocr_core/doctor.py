@@ -1,0 +1,96 @@
+"""What a run would need on this machine, checked before anything is started."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+
+from pdfocr_core.errors import PdfocrError
+from pdfocr_core.serving.cpu import usable_cores
+from pdfocr_core.session import build_server, choose_engine, choose_profile
+from pdfocr_core.settings import EngineKind, ServerSettings
+from pdfocr_core.store import is_url
+from pdfocr_core.workspace import open_workspace
+
+__all__ = ["Check", "checks"]
+
+_FREE_DISK_GB = 2
+_CPU_WORKER_GB = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One finding: what was looked at, whether it will do, what to do when it will not."""
+
+    name: str
+    ok: bool
+    detail: str
+    remedy: str = ""
+
+
+def checks(workspace: str, settings: ServerSettings) -> Iterator[Check]:
+    """All findings, one after the other; later ones may take a moment (a server is asked)."""
+    yield from _packages()
+    yield _workspace(workspace)
+    yield _disk(tempfile.gettempdir(), "temporary disk")
+    kind = choose_engine(settings)
+    yield Check(
+        "engine", True, f"{kind.value} ({'asked for' if settings.engine is kind else 'chosen for this machine'})"
+    )
+    yield from _engine(settings, kind)
+
+
+def _packages() -> Iterator[Check]:
+    for name in ("pdfocr", "dagster", "pypdfium2", "obstore", "rapidocr"):
+        try:
+            yield Check(name, True, version(name))
+        except PackageNotFoundError:
+            yield Check(name, False, "not installed", f"Run `pip install {name}`.")
+
+
+def _workspace(workspace: str) -> Check:
+    probe = f"report/.probe-{os.getpid()}"
+    try:
+        store = open_workspace(workspace).store
+        store.write(probe, b"")
+        store.delete(probe)
+    except (PdfocrError, OSError) as error:
+        return Check("workspace", False, str(error), "Choose a place that can be written with --workspace.")
+    return (
+        Check("workspace", True, f"{workspace} can be written") if is_url(workspace) else _disk(workspace, "workspace")
+    )
+
+
+def _disk(path: str, name: str) -> Check:
+    free = shutil.disk_usage(path).free / 1e9
+    return Check(name, free >= _FREE_DISK_GB, f"{path}: {free:.1f} GB free", f"Free {_FREE_DISK_GB} GB or more.")
+
+
+def _engine(settings: ServerSettings, kind: EngineKind) -> Iterator[Check]:
+    try:
+        server = build_server(settings, kind)
+        profile = choose_profile(settings, kind, server)
+    except PdfocrError as error:
+        yield Check("model", False, str(error))
+        return
+    yield Check("model", True, f"{profile.model} ({profile.licence.id})")
+    if kind is EngineKind.CPU:
+        workers = settings.cpu_workers or usable_cores()
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9
+        yield Check(
+            "memory",
+            memory >= workers * _CPU_WORKER_GB + 1,
+            f"{memory:.1f} GB for {workers} OCR processes of up to {_CPU_WORKER_GB:.0f} GB",
+            "Set PDFOCR_CPU_WORKERS to fewer processes.",
+        )
+    if kind is EngineKind.REMOTE:
+        try:
+            endpoint = server.start()
+        except PdfocrError as error:
+            yield Check("server", False, str(error))
+        else:
+            yield Check("server", True, f"{endpoint.label} serves {endpoint.model}")

@@ -1,0 +1,88 @@
+"""Documents and page groups, and the identities that everything else hangs on.
+
+Identities are a public contract: change how one is computed and every collection would be read again.
+
+- `document_id`: SHA-256 (hex) of the source URL and the version; known before a byte is read.
+- `content_id`: SHA-256 (hex) of the bytes; known after reading.
+- group key: SHA-1 (hex) of the sorted document ids; the Dagster partition key.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+__all__ = ["Document", "PageGroup", "document_id_of", "group_key_of"]
+
+ARCHIVE_SEPARATOR = "::"
+
+
+def document_id_of(url: str, version: str) -> str:
+    """The identity of one source at one version (64 hex digits)."""
+    return hashlib.sha256(f"{url}\0{version}".encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def group_key_of(document_ids: Iterable[str]) -> str:
+    """The identity of a page group (40 hex digits): the same documents give the same key in any order."""
+    return hashlib.sha1("\n".join(sorted(document_ids)).encode(), usedforsecurity=False).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One PDF, picture or archive member at one version.
+
+    Attributes:
+        url: absolute local path or `s3://…` URL; members of archives as `archive::member`, made unique by the index.
+        version: what the store says without reading the bytes (ETag, or size and modification time); for members the
+            archive's version and the member's index.
+        bytes: size of the source in bytes; 0 when it is not known.
+        pages: number of pages, exact or estimated; 0 when it is not known.
+        member: index of the member inside its archive, counted over all entries; None for plain files.
+        problem: the reason code of a document that is known at indexing to be unreadable; it is never opened.
+        detail: what exactly was found, for people.
+    """
+
+    url: str
+    version: str
+    bytes: int = 0
+    pages: int = 0
+    member: int | None = None
+    problem: str | None = None
+    detail: str = ""
+
+    @property
+    def document_id(self) -> str:
+        """See the module's head."""
+        return document_id_of(self.url, self.version)
+
+    @property
+    def archive_url(self) -> str | None:
+        """The URL of the archive that holds this document, if one does."""
+        return self.url.split(ARCHIVE_SEPARATOR, 1)[0] if self.member is not None else None
+
+    def to_json(self) -> dict[str, Any]:
+        """The form in which a manifest holds it."""
+        return {"document_id": self.document_id, **asdict(self)}
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Document:
+        """The inverse of `to_json`."""
+        return cls(**{name: value for name, value in data.items() if name in cls.__slots__})
+
+
+@dataclass(frozen=True, slots=True)
+class PageGroup:
+    """The unit of work and the Dagster partition: whole documents of about `pages_per_group` pages together."""
+
+    documents: tuple[Document, ...]
+    key: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "key", group_key_of(document.document_id for document in self.documents))
+
+    @property
+    def pages(self) -> int:
+        """Pages of the group as far as they are known."""
+        return sum(document.pages for document in self.documents)

@@ -1,0 +1,1 @@
+"""Models as data: profiles, prompts, requests and the parsing of answers."""

@@ -1,0 +1,1 @@
+"""The page scheduler: from groups to committed page records."""

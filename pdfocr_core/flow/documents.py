@@ -1,0 +1,98 @@
+"""From a document of a manifest to an open one: fetched, hashed, opened, its equal twins found."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pdfocr_core.documents import Document
+from pdfocr_core.flow.group import GroupWork
+from pdfocr_core.records import DocumentRecord
+
+__all__ = ["OpenDocument", "Twins", "closed_record"]
+
+
+@dataclass(slots=True)
+class OpenDocument:
+    """A document whose pages are being read.
+
+    Attributes:
+        path: the bytes, to be opened in worker processes only.
+        temporary: the file is ours to remove.
+        remaining: pages without a record yet.
+    """
+
+    work: GroupWork
+    document: Document
+    path: Path
+    temporary: bool
+    content_id: str
+    kind: str
+    pages: int
+    flags: list[str]
+    password: str | None = None
+    remaining: int = 0
+
+    def record(self, engine_id: str) -> DocumentRecord:
+        """What the pages file says of this document."""
+        return DocumentRecord(
+            document_id=self.document.document_id,
+            content_id=self.content_id,
+            url=self.document.url,
+            version=self.document.version,
+            bytes=self.document.bytes,
+            kind=self.kind,
+            pages=self.pages,
+            flags=sorted(self.flags),
+            engine_id=engine_id,
+        )
+
+    def remove_temporary(self) -> None:
+        """Free the disk once nothing will be drawn from the document any more."""
+        if self.temporary:
+            with contextlib.suppress(OSError):
+                self.path.unlink(missing_ok=True)
+
+
+def closed_record(document: Document, engine_id: str, reason: str, detail: str) -> DocumentRecord:
+    """The record of a document that cannot be read."""
+    return DocumentRecord(
+        document_id=document.document_id,
+        url=document.url,
+        version=document.version,
+        bytes=document.bytes,
+        reason=reason,
+        detail=detail[:1000],
+        engine_id=engine_id,
+    )
+
+
+@dataclass(slots=True)
+class _Leader:
+    key: str
+    document_id: str
+    ended: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+class Twins:
+    """Equal bytes under two names are read once: the first document leads, the others wait and copy its pages."""
+
+    def __init__(self) -> None:
+        self._leaders: dict[str, _Leader] = {}
+
+    def leader_of(self, opened: OpenDocument) -> _Leader | None:
+        """The document that reads these bytes already, or None after making this one the leader."""
+        leader = self._leaders.get(opened.content_id)
+        if leader is None:
+            self._leaders[opened.content_id] = _Leader(opened.work.key, opened.document.document_id)
+        return leader
+
+    def ended(self, opened: OpenDocument) -> Callable[[], None] | None:
+        """What to call when the pages of this leader are durable; None for a document that leads nobody."""
+        leader = self._leaders.get(opened.content_id)
+        if leader is None or leader.document_id != opened.document.document_id:
+            return None
+        return leader.ended.set

@@ -1,0 +1,235 @@
+"""One page from its picture to its record: ask, judge, and climb the retry ladder by reason.
+
+the server's own trouble     waited out by the client; costs no attempt
+refused (400)                a smaller picture
+wrong way up                 turned counter-clockwise by what the answer says, added up
+bad form, length, repetition the next temperature
+all spent                    the PDF's text layer when it is sound, else a failed page in its place
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Protocol
+
+from pdfocr_core.engines.engine import Engine
+from pdfocr_core.engines.judge import judge
+from pdfocr_core.engines.page import ParsedPage
+from pdfocr_core.errors import PageError, Reason
+from pdfocr_core.records import Attempt, Method, PageRecord, PageStatus
+from pdfocr_core.rendering.model import RenderedPage
+from pdfocr_core.serving.answers import Answer
+from pdfocr_core.settings import ReadSettings, TextLayer
+
+__all__ = ["Asker", "PageToRead", "now", "read_page"]
+
+_SMALLER = 0.7  # of the longest side, after a refusal
+_SMALLEST_PX = 400
+_EMPTY_ANSWERS = 2  # after this many, a page is believed to hold no text
+
+
+class Asker(Protocol):
+    """Sends a request body; waits out the server's own trouble."""
+
+    async def ask(self, body: bytes) -> Answer:
+        """One answer, or PageError(REFUSED_BY_SERVER), or ServerUnavailable."""
+        ...
+
+
+@dataclass(slots=True)
+class PageToRead:
+    """A page on its way to the model.
+
+    Attributes:
+        render: draws the page again: (degrees counter-clockwise, longest side in pixels) to a picture.
+    """
+
+    document_id: str
+    content_id: str
+    picture: RenderedPage
+    longest_side_px: int
+    render: Callable[[int, int], Awaitable[RenderedPage]]
+    started_at: str
+    attempts: list[Attempt] = field(default_factory=list)
+
+
+def now() -> str:
+    """UTC, ISO 8601, to the millisecond."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+async def read_page(
+    page: PageToRead, *, asker: Asker, served_model: str, engine: Engine, settings: ReadSettings
+) -> PageRecord:
+    """Read one page. Always returns a record, unless the server is gone or the configuration is wrong.
+
+    Raises:
+        ServerUnavailable: see `Asker`.
+        ConfigurationError: see `Asker`.
+    """
+    climb = _Climb(page, engine, settings)
+    deadline = time.monotonic() + settings.page_deadline_s
+    while climb.record is None and len(page.attempts) < climb.max_attempts and time.monotonic() < deadline:
+        picture = climb.picture
+        body = engine.request(picture.image, picture.format, temperature=climb.temperature, served_model=served_model)
+        try:
+            answer = await asker.ask(body)
+        except PageError as error:
+            climb.note(error.reason, None, error.detail)
+        else:
+            climb.take(answer)
+        await climb.draw_again()
+    if climb.record is None and time.monotonic() >= deadline:
+        climb.last_reason = Reason.PAGE_DEADLINE
+    return climb.record or climb.give_up()
+
+
+class _Climb:
+    """The state of one page on the ladder."""
+
+    def __init__(self, page: PageToRead, engine: Engine, settings: ReadSettings) -> None:
+        self.page, self.engine, self.settings = page, engine, settings
+        self.picture = page.picture
+        self.record: PageRecord | None = None
+        self.last_reason: Reason = Reason.INTERNAL_ERROR
+        self._temperatures = settings.temperatures if engine.temperatures is None else engine.temperatures
+        self._step = 0  # answers that were bad by themselves; a turn of the page is not one
+        self._rotation = 0
+        self._seen = {0}
+        self._empty = 0
+        self._longest_side_px = page.longest_side_px
+        self._drawn = (0, page.longest_side_px)
+        self._doubtful: tuple[Answer, ParsedPage] | None = None
+
+    @property
+    def temperature(self) -> float:
+        return self._temperatures[min(self._step, len(self._temperatures) - 1)]
+
+    @property
+    def max_attempts(self) -> int:
+        """An engine without randomness gives the same bad answer again: only turns and refusals are worth a repeat."""
+        if self.engine.deterministic and self._step:
+            return len(self.page.attempts)
+        return self.settings.max_attempts
+
+    def take(self, answer: Answer) -> None:
+        """Judge one answer: accept it, or note why not."""
+        try:
+            parsed = self.engine.parse(answer.text, width=self.picture.width, height=self.picture.height)
+        except PageError as error:
+            self.note(error.reason, answer, error.detail)
+            return
+        turn = 0 if parsed.is_rotation_valid else parsed.rotation_correction % 360
+        if turn:
+            if parsed.text:
+                self._doubtful = (answer, parsed)
+            target = (self._rotation + turn) % 360
+            if target not in self._seen:
+                self._seen.add(target)
+                self.note(Reason.WRONG_ROTATION, answer, f"asks for a turn of {turn} degrees", step=0)
+                self._rotation = target
+                return
+            if not parsed.text:
+                self.note(Reason.WRONG_ROTATION, answer, "asks for a turn that was tried")
+                return
+        reason = judge(answer.text, parsed, answer.finish_reason)
+        if reason is Reason.EMPTY_ANSWER:
+            self._empty += 1
+            if self._no_text_believed():
+                self._accept(answer, parsed, ["no_text_found"])
+                return
+        if reason is not None:
+            self.note(reason, answer)
+            return
+        self._accept(answer, parsed, ["rotation_unsettled"] if turn else [])
+
+    def _no_text_believed(self) -> bool:
+        layer = self.picture.text
+        has_layer = self.settings.text_layer is not TextLayer.OFF and layer is not None and layer.sound
+        return not has_layer and (self.engine.deterministic or self._empty >= _EMPTY_ANSWERS)
+
+    def note(self, reason: Reason, answer: Answer | None, detail: str = "", *, step: int = 1) -> None:
+        """Write down an attempt that did not serve, and where it leads."""
+        self.last_reason = reason
+        self.page.attempts.append(self._attempt(reason, answer, detail))
+        self._step += step
+        if reason is Reason.REFUSED_BY_SERVER:
+            self._longest_side_px = max(_SMALLEST_PX, int(self._longest_side_px * _SMALLER))
+
+    async def draw_again(self) -> None:
+        """Draw the page anew if the last answer asked for another picture."""
+        wanted = (self._rotation, self._longest_side_px)
+        if self.record is None and wanted != self._drawn:
+            try:
+                picture = await self.page.render(*wanted)
+            except PageError as error:
+                self.note(error.reason, None, error.detail)
+                return
+            self.picture, self._drawn = picture, wanted
+
+    def give_up(self) -> PageRecord:
+        """The end of the ladder: a doubtful answer, the text layer, or a failed page."""
+        if self._doubtful is not None:
+            self._accept(*self._doubtful, flags=["rotation_unsettled"], count=False)
+            assert self.record is not None  # noqa: S101 - set by _accept
+            return self.record
+        layer = self.picture.text
+        if self.settings.text_layer is not TextLayer.OFF and layer is not None and layer.sound and layer.characters:
+            return self._finish(PageStatus.FALLBACK, Method.TEXT_LAYER, reason=self.last_reason, text=layer.markdown)
+        return self._finish(PageStatus.FAILED, Method.NONE, reason=self.last_reason)
+
+    def _accept(self, answer: Answer, parsed: ParsedPage, flags: list[str], *, count: bool = True) -> None:
+        if count:
+            self.page.attempts.append(self._attempt(None, answer, ""))
+        record = self._finish(PageStatus.OK, Method.MODEL, text=parsed.text)
+        self.record = record.model_copy(
+            update={
+                "raw": answer.text,
+                "finish_reason": answer.finish_reason,
+                "language": parsed.language,
+                "is_rotation_valid": parsed.is_rotation_valid,
+                "rotation_asked": parsed.rotation_correction,
+                "is_table": parsed.is_table,
+                "is_diagram": parsed.is_diagram,
+                "boxes": list(parsed.boxes),
+                "flags": sorted({*record.flags, *flags, *parsed.flags}),
+            }
+        )
+
+    def _attempt(self, reason: Reason | None, answer: Answer | None, detail: str) -> Attempt:
+        return Attempt(
+            reason=reason,
+            temperature=self.temperature,
+            rotation=self._drawn[0],
+            prompt_tokens=answer.prompt_tokens if answer else 0,
+            completion_tokens=answer.completion_tokens if answer else 0,
+            seconds=round(answer.seconds, 3) if answer else 0.0,
+            detail=detail[:500],
+        )
+
+    def _finish(
+        self, status: PageStatus, method: Method, *, reason: Reason | None = None, text: str = ""
+    ) -> PageRecord:
+        page, picture = self.page, self.picture
+        return PageRecord(
+            document_id=page.document_id,
+            content_id=page.content_id,
+            page=picture.page,
+            status=status,
+            reason=reason,
+            flags=sorted(picture.flags),
+            text=text,
+            method=method,
+            attempts=page.attempts,
+            rotation_applied=self._drawn[0],
+            image_width=picture.width,
+            image_height=picture.height,
+            image_format=picture.format,
+            model=self.engine.model,
+            engine_id=self.engine.engine_id,
+            started_at=page.started_at,
+            finished_at=now(),
+        )

@@ -1,0 +1,474 @@
+"""The page scheduler: all pages of all groups of a run in one flow without barriers.
+
+    manifests → open (several documents ahead) → render (chunks, worker processes) → window → model → record → commit
+
+Each arrow is a bounded queue or a semaphore, so memory follows the settings and never the size of the collection. A
+group is committed the moment its last page has a record, while later groups are already on their way.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import tempfile
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from pdfocr_core.documents import Document
+from pdfocr_core.engines.engine import Engine
+from pdfocr_core.errors import ConfigurationError, DocumentError, PageError, PdfocrError, Reason, ServerError
+from pdfocr_core.flow.checkpoint import Checkpoint
+from pdfocr_core.flow.documents import OpenDocument, Twins, closed_record
+from pdfocr_core.flow.group import GroupResult, GroupWork, Stages, finish_group, reusable
+from pdfocr_core.flow.ladder import Asker, PageToRead, now, read_page
+from pdfocr_core.flow.window import Window
+from pdfocr_core.records import DocumentRecord, Method, PageRecord, PageStatus
+from pdfocr_core.rendering.model import RenderedPage
+from pdfocr_core.rendering.pool import RenderPool
+from pdfocr_core.settings import ReadSettings, TextLayer
+from pdfocr_core.sources.fetch import Fetcher
+from pdfocr_core.telemetry import Telemetry
+from pdfocr_core.workspace import Workspace
+
+__all__ = ["Connection", "read_groups"]
+
+logger = logging.getLogger(__name__)
+
+_CHUNK = 8  # pages per render task: the document is opened once for all of them
+_OPENERS = 8  # documents fetched and opened at the same time
+_TEMPORARY_PREFIX = "pdfocr-"
+
+
+@dataclass(slots=True)
+class Connection:
+    """A way to the model: made when the first page needs it."""
+
+    asker: Asker
+    model: str
+    in_flight: int
+
+
+async def read_groups(
+    keys: Sequence[str],
+    *,
+    workspace: Workspace,
+    stages: Stages,
+    engine: Engine,
+    settings: ReadSettings,
+    pool: RenderPool,
+    fetcher: Fetcher,
+    connect: Callable[[], Awaitable[Connection]],
+    telemetry: Telemetry,
+    on_page: Callable[[PageRecord], None] | None = None,
+) -> AsyncGenerator[GroupResult, None]:
+    """Read the groups with these keys and yield each the moment it ends.
+
+    `on_page` is called on the event loop with each page's record as it is made.
+
+    A group that fails by itself (its manifest is gone, say) is yielded with its error; the others go on.
+
+    Raises:
+        ConfigurationError: nothing can work as configured.
+        ServerUnavailable: the server is gone for good. What was finished is committed or checkpointed.
+    """
+    results: asyncio.Queue[GroupResult | None] = asyncio.Queue()
+    with tempfile.TemporaryDirectory(prefix=_TEMPORARY_PREFIX, ignore_cleanup_errors=True) as directory:
+        flow = _Flow(
+            workspace=workspace,
+            stages=stages,
+            engine=engine,
+            settings=settings,
+            pool=pool,
+            fetcher=fetcher,
+            connect=connect,
+            telemetry=telemetry,
+            on_page=on_page,
+            directory=Path(directory),
+            results=results,
+        )
+        task = asyncio.create_task(flow.run(keys))
+        task.add_done_callback(lambda _task: results.put_nowait(None))
+        try:
+            while (result := await results.get()) is not None:
+                yield result
+            with _first_of_ours():
+                await task
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+            flow.save()
+
+
+@contextlib.contextmanager
+def _first_of_ours() -> Any:
+    """Unwraps the exception group of a task group to the one exception that says what happened."""
+    try:
+        yield
+    except BaseExceptionGroup as group:
+        leaves = _leaves(group)
+        raise next((error for error in leaves if isinstance(error, PdfocrError)), leaves[0]) from group
+
+
+def _leaves(group: BaseExceptionGroup[BaseException]) -> Sequence[BaseException]:
+    leaves: list[BaseException] = []
+    for error in group.exceptions:
+        leaves += _leaves(error) if isinstance(error, BaseExceptionGroup) else [error]
+    return leaves
+
+
+class _Flow:
+    def __init__(
+        self,
+        *,
+        workspace: Workspace,
+        stages: Stages,
+        engine: Engine,
+        settings: ReadSettings,
+        pool: RenderPool,
+        fetcher: Fetcher,
+        connect: Callable[[], Awaitable[Connection]],
+        telemetry: Telemetry,
+        on_page: Callable[[PageRecord], None] | None,
+        directory: Path,
+        results: asyncio.Queue[GroupResult | None],
+    ) -> None:
+        self._workspace, self._stages, self._engine, self._settings = workspace, stages, engine, settings
+        self._pool, self._fetcher, self._connect, self._telemetry = pool, fetcher, connect, telemetry
+        self._on_page, self._directory, self._results = on_page, directory, results
+        self._sources: asyncio.Queue[tuple[GroupWork, Document]] = asyncio.Queue(_OPENERS)
+        self._opened: asyncio.Queue[OpenDocument] = asyncio.Queue(_OPENERS)
+        self._ready: asyncio.Queue[tuple[OpenDocument, PageToRead]] = asyncio.Queue(2 * _CHUNK)
+        self._render_slots = asyncio.Semaphore(pool.size + 2)
+        self._twins = Twins()
+        self._groups: dict[str, GroupWork] = {}
+        self._left = 0
+        self._idle = asyncio.Event()
+        self._tasks: asyncio.TaskGroup
+
+    async def run(self, keys: Sequence[str]) -> None:
+        self._telemetry.groups_total += len(keys)
+        self._left = len(keys)
+        if not keys:
+            return
+        async with asyncio.TaskGroup() as self._tasks:
+            loops = [self._spawn(self._open_documents()) for _ in range(_OPENERS)]
+            loops += [self._spawn(loop) for loop in (self._plan(), self._dispatch(), self._flush())]
+            for key in keys:
+                await self._start_group(key)
+            await self._idle.wait()
+            for loop in loops:
+                loop.cancel()
+
+    def save(self) -> None:
+        """Make every finished page durable; the loop may be gone when this is called."""
+        for work in self._groups.values():
+            work.checkpoint.flush_now()
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        return self._tasks.create_task(work)
+
+    # Groups.
+
+    async def _start_group(self, key: str) -> None:
+        try:
+            group = await asyncio.to_thread(self._workspace.read_manifest, key)
+        except FileNotFoundError:
+            error = ConfigurationError(
+                f"Group {key} has no manifest in {self._workspace.url}.",
+                code="manifest_missing",
+                remedy="Materialize work_index, or remove the partition.",
+            )
+            self._end_group(GroupResult(key, error=error))
+            return
+        if not self._stages.pages:
+            self._spawn(self._finish(key, time.monotonic(), reused=True))
+            return
+        self._telemetry.documents_total += len(group.documents)
+        self._telemetry.pages_total += group.pages
+        if self._settings.reuse and await asyncio.to_thread(reusable, self._workspace, group, self._engine.engine_id):
+            self._telemetry.reused_pages += group.pages
+            self._telemetry.documents_done += len(group.documents)
+            self._spawn(self._finish(key, time.monotonic(), reused=True))
+            return
+        work = GroupWork(
+            group,
+            Checkpoint(
+                self._workspace,
+                key,
+                interval_s=self._settings.checkpoint_interval_s,
+                max_bytes=self._settings.checkpoint_bytes,
+            ),
+        )
+        if self._settings.reuse:
+            await asyncio.to_thread(work.resume, self._workspace, self._engine.engine_id)
+        else:
+            await asyncio.to_thread(self._workspace.drop_parts, key)
+        self._groups[key] = work
+        for document in group.documents:
+            await self._sources.put((work, document))
+
+    async def _commit_group(self, work: GroupWork) -> None:
+        await work.commit(self._workspace)
+        del self._groups[work.key]
+        await self._finish(work.key, work.started, reused=False)
+
+    async def _finish(self, key: str, started: float, *, reused: bool) -> None:
+        try:
+            result = await asyncio.to_thread(
+                finish_group, self._workspace, key, self._stages, self._settings, self._engine.model
+            )
+            if reused:
+                await asyncio.to_thread(self._workspace.drop_parts, key)
+        except ConfigurationError as error:
+            if error.code == "access_denied":
+                raise
+            result = GroupResult(key, error=error)
+        result.seconds, result.reused = time.monotonic() - started, reused
+        self._end_group(result)
+
+    def _end_group(self, result: GroupResult) -> None:
+        self._telemetry.groups_done += 1
+        self._results.put_nowait(result)
+        self._left -= 1
+        if self._left == 0:
+            self._idle.set()
+
+    async def _flush(self) -> None:
+        while True:
+            await asyncio.sleep(min(0.5, self._settings.checkpoint_interval_s))
+            for work in list(self._groups.values()):
+                if work.checkpoint.due():
+                    await work.checkpoint.flush()
+
+    # Documents.
+
+    async def _open_documents(self) -> None:
+        while True:
+            work, document = await self._sources.get()
+            opened = await self._open(work, document)
+            if opened is None:
+                continue
+            leader = self._twins.leader_of(opened)
+            to_do = set(range(1, opened.pages + 1)) - work.pages_done(document, opened.content_id)
+            opened.remaining = len(to_do)
+            self._telemetry.reused_pages += opened.pages - len(to_do)
+            if not to_do:
+                await self._end_document(opened)
+            elif leader is not None:
+                self._spawn(self._copy_pages(opened, leader.key, leader.document_id, leader.ended, to_do))
+            else:
+                await self._opened.put(opened)
+
+    async def _open(self, work: GroupWork, document: Document) -> OpenDocument | None:
+        """Fetch and open one document; None when that ended it."""
+        if document.problem is not None:
+            self._reject(work, document, document.problem, document.detail)
+            return None
+        try:
+            fetched = await asyncio.to_thread(self._fetcher.fetch, document, self._directory)
+            found = await self._pool.open(fetched.path, document.url, self._settings.passwords)
+        except DocumentError as error:
+            self._reject(work, document, error.reason, error.detail)
+            return None
+        self._telemetry.pages_total += found.pages - document.pages
+        return OpenDocument(
+            work=work,
+            document=document,
+            path=fetched.path,
+            temporary=fetched.temporary,
+            content_id=found.content_id,
+            kind=found.kind,
+            pages=found.pages,
+            flags=list(found.flags),
+            password=None if found.password_index is None else self._settings.passwords[found.password_index],
+        )
+
+    def _reject(self, work: GroupWork, document: Document, reason: str, detail: str) -> None:
+        self._telemetry.pages_total -= document.pages
+        self._telemetry.reasons[str(reason)] += 1
+        self._close(work, closed_record(document, self._engine.engine_id, str(reason), detail))
+
+    def _close(self, work: GroupWork, record: DocumentRecord) -> None:
+        work.documents[record.document_id] = record
+        self._telemetry.documents_done += 1
+        if work.complete:
+            self._spawn(self._commit_group(work))
+
+    async def _end_document(self, opened: OpenDocument) -> None:
+        tell_twins = self._twins.ended(opened)
+        if tell_twins is not None:
+            await opened.work.checkpoint.flush()
+            tell_twins()
+        opened.remove_temporary()
+        self._close(opened.work, opened.record(self._engine.engine_id))
+
+    async def _copy_pages(
+        self, opened: OpenDocument, key: str, document_id: str, ended: asyncio.Event, to_do: set[int]
+    ) -> None:
+        """Take the pages of the twin that read the same bytes."""
+        await ended.wait()
+        for record in await asyncio.to_thread(_pages_of, self._workspace, key, document_id):
+            if record.page in to_do:
+                to_do.discard(record.page)
+                copy = record.model_copy(update={"document_id": opened.document.document_id, "attempts": []})
+                opened.work.checkpoint.add(copy)
+                self._telemetry.reused_pages += 1
+                self._tell(copy)
+        opened.remaining = 0
+        await self._end_document(opened)
+
+    # Pages.
+
+    async def _plan(self) -> None:
+        while True:
+            opened = await self._opened.get()
+            done = opened.work.pages_done(opened.document, opened.content_id)
+            to_do = [page for page in range(1, opened.pages + 1) if page not in done]
+            for start in range(0, len(to_do), _CHUNK):
+                await self._render_slots.acquire()
+                self._spawn(self._render_chunk(opened, to_do[start : start + _CHUNK]))
+
+    async def _render_chunk(self, opened: OpenDocument, numbers: Sequence[int]) -> None:
+        try:
+            started_at = now()
+            pages = await self._draw(opened, numbers, 0, self._longest_side(), want_text=self._wants_text(opened))
+            for number, page in zip(numbers, pages, strict=True):
+                record = self._without_model(opened, number, page, started_at)
+                if record is not None:
+                    await self._end_page(opened, record)
+                elif isinstance(page, RenderedPage):
+                    await self._ready.put((opened, self._to_read(opened, page, started_at)))
+        finally:
+            self._render_slots.release()
+
+    async def _draw(
+        self, opened: OpenDocument, numbers: Sequence[int], rotation: int, longest_side: int, *, want_text: bool
+    ) -> list[RenderedPage | PageError]:
+        return await self._pool.render(
+            opened.path,
+            opened.kind,
+            numbers,
+            rotation=rotation,
+            longest_side=longest_side,
+            want_text=want_text,
+            password=opened.password,
+        )
+
+    def _longest_side(self) -> int:
+        return self._settings.render.longest_side_px
+
+    def _wants_text(self, opened: OpenDocument) -> bool:
+        return opened.kind == "pdf" and self._settings.text_layer is not TextLayer.OFF
+
+    def _to_read(self, opened: OpenDocument, page: RenderedPage, started_at: str) -> PageToRead:
+        async def render(rotation: int, longest_side: int) -> RenderedPage:
+            (drawn,) = await self._draw(opened, [page.page], rotation, longest_side, want_text=False)
+            if isinstance(drawn, PageError):
+                raise drawn
+            return replace(drawn, text=page.text)
+
+        return PageToRead(
+            document_id=opened.document.document_id,
+            content_id=opened.content_id,
+            picture=page,
+            longest_side_px=self._longest_side(),
+            render=render,
+            started_at=started_at,
+        )
+
+    def _without_model(
+        self, opened: OpenDocument, number: int, page: RenderedPage | PageError, started_at: str
+    ) -> PageRecord | None:
+        """The record of a page that needs no model: unreadable, blank, or with a text layer that is preferred."""
+        record = PageRecord(
+            document_id=opened.document.document_id,
+            content_id=opened.content_id,
+            page=number,
+            status=PageStatus.FAILED,
+            method=Method.NONE,
+            engine_id=self._engine.engine_id,
+            model=self._engine.model,
+            started_at=started_at,
+            finished_at=now(),
+        )
+        if isinstance(page, PageError):
+            return record.model_copy(update={"reason": page.reason.value, "flags": []})
+        seen = {
+            "flags": sorted(page.flags),
+            "image_width": page.width,
+            "image_height": page.height,
+            "image_format": page.format,
+        }
+        layer = page.text
+        usable = layer is not None and layer.sound and layer.characters > 0
+        # A page without ink but with letters has fonts that this machine lacks: its letters are all there is.
+        drawn_in_vain = "blank_render" in page.flags and self._settings.text_layer is not TextLayer.OFF
+        if layer is not None and usable and (drawn_in_vain if page.blank else self._prefers(page)):
+            return record.model_copy(
+                update={**seen, "status": PageStatus.OK, "method": Method.TEXT_LAYER, "text": layer.markdown}
+            )
+        if page.blank:
+            return record.model_copy(update={**seen, "status": PageStatus.BLANK, "method": Method.BLANK})
+        return None
+
+    def _prefers(self, page: RenderedPage) -> bool:
+        return self._settings.text_layer is TextLayer.PREFER and page.text is not None and not page.text.over_image
+
+    async def _dispatch(self) -> None:
+        connection: Connection | None = None
+        window = Window(1, self._settings.in_flight_bytes)
+        while True:
+            opened, page = await self._ready.get()
+            if connection is None:
+                connection = await self._connect()
+                window.resize(self._settings.in_flight or connection.in_flight)
+            await window.acquire(len(page.picture.image))
+            self._telemetry.in_flight = window.pages
+            self._spawn(self._read(opened, page, connection, window))
+
+    async def _read(self, opened: OpenDocument, page: PageToRead, connection: Connection, window: Window) -> None:
+        size = len(page.picture.image)
+        try:
+            record = await read_page(
+                page,
+                asker=connection.asker,
+                served_model=connection.model,
+                engine=self._engine,
+                settings=self._settings,
+            )
+        except (ConfigurationError, ServerError):
+            raise
+        except Exception:
+            logger.exception("page %d of %r", page.picture.page, opened.document.url)
+            failed = self._without_model(opened, page.picture.page, PageError(Reason.INTERNAL_ERROR), page.started_at)
+            assert failed is not None  # noqa: S101 - an error always makes a record
+            record = failed
+        finally:
+            window.release(size)
+            self._telemetry.in_flight = window.pages
+        await self._end_page(opened, record)
+
+    async def _end_page(self, opened: OpenDocument, record: PageRecord) -> None:
+        opened.work.checkpoint.add(record)
+        self._telemetry.count(record)
+        self._tell(record)
+        opened.remaining -= 1
+        if opened.remaining == 0:
+            await self._end_document(opened)
+
+    def _tell(self, record: PageRecord) -> None:
+        if self._on_page is not None:
+            self._on_page(record)
+
+
+def _pages_of(workspace: Workspace, key: str, document_id: str) -> list[PageRecord]:
+    """A document's durable pages: from its group's parts, or from its pages file when it was committed meanwhile."""
+    # In this order: parts go only after the pages file is there, so one of the two readings is complete.
+    parts = list(workspace.read_parts(key))
+    records = workspace.read_pages(key)
+    found = parts if records is None else records
+    return [record for record in found if isinstance(record, PageRecord) and record.document_id == document_id]

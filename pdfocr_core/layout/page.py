@@ -1,0 +1,127 @@
+"""A page of lines becomes Markdown: tables set aside, columns cut, paragraphs joined, headings found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import median
+
+from pdfocr_core.layout.columns import cut_into_blocks
+from pdfocr_core.layout.joining import part_at_marks, words_of
+from pdfocr_core.layout.model import Line, PageText, Rulings, Segment, is_right_to_left, text_height
+from pdfocr_core.layout.paragraphs import Paragraph, join_across_blocks, to_paragraphs
+from pdfocr_core.layout.rows import group_rows
+from pdfocr_core.layout.tables import Table, find_tables
+
+__all__ = ["to_markdown"]
+
+HEADING_SIZES = ((1.7, 1), (1.3, 2))
+HEADING_ROWS = 3
+HEADING_CHARACTERS = 160
+HEADING_SHARE = 0.3
+EDGE = 0.006
+
+
+def to_markdown(lines: Sequence[Line], width: float, height: float, rulings: Rulings | None = None) -> PageText:
+    """Bring lines into reading order and write them as Markdown; every line's text is in it.
+
+    Args:
+        lines: in any order.
+        width: of the page, in the unit of the boxes.
+        height: of the page.
+        rulings: strokes drawn on the page; without them there are no tables.
+    """
+    lines = [line for line in lines if line.text.strip()]
+    if not lines:
+        return PageText("", is_table=False)
+    usual = text_height(lines)
+    lines = [part for line in lines for part in part_at_marks(line, usual)]
+    known = words_of(" ".join(line.text for line in lines))
+    right_to_left = is_right_to_left("".join(line.text for line in lines))
+    tables = find_tables(lines, _off_the_edges(rulings, width, height), usual) if rulings else []
+    in_tables = {line for table in tables for line in table.lines}
+    upright, on_their_side = _part_sideways([line for line in lines if line not in in_tables], usual)
+    upright += [_stand_in(index, table) for index, table in enumerate(tables)]
+    paragraphs: list[Paragraph] = []
+    for block in cut_into_blocks(upright, right_to_left=right_to_left):
+        paragraphs += _paragraphs_of(block, tables, known, right_to_left)
+    paragraphs += [Paragraph(line.text, usual) for line in on_their_side]
+    _mark_headings(paragraphs)
+    markdown = _write(join_across_blocks(paragraphs, known))
+    tabular = sum(len(line.text) for line in in_tables) + sum(len(item.text) for item in paragraphs if item.in_cells)
+    return PageText(markdown, is_table=2 * tabular > sum(len(line.text) for line in lines))
+
+
+# A table takes part in the search for columns as one wide line whose text is a name that no text can have.
+_TABLE = "\x00table "
+
+
+def _stand_in(index: int, table: Table) -> Line:
+    return Line(f"{_TABLE}{index}", table.x0, table.y0, table.x1, table.y1)
+
+
+def _off_the_edges(rulings: Rulings, width: float, height: float) -> Rulings:
+    """Without strokes along the page's edges: those are the shadows of a scan."""
+
+    def inside(segments: Sequence[Segment], extent: float) -> tuple[Segment, ...]:
+        return tuple(segment for segment in segments if EDGE * extent < segment.at < (1 - EDGE) * extent)
+
+    return Rulings(inside(rulings.horizontal, height), inside(rulings.vertical, width))
+
+
+def _part_sideways(lines: list[Line], usual: float) -> tuple[list[Line], list[Line]]:
+    """Lines that stand on their side (a stamp in the margin) would upset rows; they come last, unless most do."""
+    sideways = [line for line in lines if len(line.text) > 2 and line.height > max(2 * line.width, 2.5 * usual)]
+    if 4 * len(sideways) > len(lines):
+        return lines, []
+    apart = set(sideways)
+    return [line for line in lines if line not in apart], sideways
+
+
+def _paragraphs_of(
+    block: Sequence[Line], tables: Sequence[Table], known: frozenset[str], right_to_left: bool
+) -> list[Paragraph]:
+    """The paragraphs of one block, parted by the tables that stand in it."""
+    stand_ins = sorted((line for line in block if line.text.startswith(_TABLE)), key=lambda line: line.middle)
+    rest = [line for line in block if not line.text.startswith(_TABLE)]
+    paragraphs: list[Paragraph] = []
+    for stand_in in stand_ins:
+        above = [line for line in rest if line.middle < stand_in.middle]
+        rest = [line for line in rest if line.middle >= stand_in.middle]
+        paragraphs += to_paragraphs(group_rows(above, right_to_left=right_to_left), known)
+        table = tables[int(stand_in.text.removeprefix(_TABLE))]
+        paragraphs.append(Paragraph(table.html, 0.0))
+    following = to_paragraphs(group_rows(rest, right_to_left=right_to_left), known)
+    if following:
+        following[0].apart = True
+    return paragraphs + following
+
+
+def _mark_headings(paragraphs: Sequence[Paragraph]) -> None:
+    sizes = [item.height for item in paragraphs if item.height > 0 for _ in range(1 + len(item.text) // 40)]
+    if not sizes:
+        return
+    body = median(sizes)
+    levels = [_heading_level(item, body) for item in paragraphs]
+    # Where much is large, size says nothing.
+    if sum(level > 0 for level in levels) <= max(3, HEADING_SHARE * len(paragraphs)):
+        for item, level in zip(paragraphs, levels, strict=True):
+            item.heading = level
+
+
+def _heading_level(item: Paragraph, body: float) -> int:
+    level = next((level for factor, level in HEADING_SIZES if item.height >= factor * body), 0)
+    if not level or item.in_cells or item.rows > HEADING_ROWS or len(item.text) > HEADING_CHARACTERS:
+        return 0
+    wordy = sum(map(str.isalpha, item.text)) >= 3
+    return level if wordy and not item.text.endswith((",", ";", "-")) and not item.text.startswith("- ") else 0
+
+
+def _write(paragraphs: Sequence[Paragraph]) -> str:
+    parts: list[str] = []
+    for before, item in zip([None, *paragraphs], paragraphs, strict=False):
+        if before is not None:
+            parts.append("\n\n" if item.apart or item.heading or before.heading or not before.height else "\n")
+        # What no line end made whole any more is a plain hyphen.
+        text = item.text.rstrip("\u00ad\ufffe\x02") + "-" if item.text.endswith(("\ufffe", "\x02")) else item.text
+        parts.append("#" * item.heading + " " * bool(item.heading) + text)
+    return "".join(parts)

@@ -1,0 +1,76 @@
+"""Fragments that stand side by side become rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from pdfocr_core.layout.model import Line
+
+__all__ = ["Row", "group_rows"]
+
+# A gap of this many line heights between two fragments parts cells rather than words.
+CELL_GAP = 1.5
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Fragments of one row in the order they are read.
+
+    Attributes:
+        text: all of them, one space between.
+        height: of the tallest fragment that carries a good part of the text, so that a stray bracket changes nothing.
+        cells: how many fragments stand apart by wide gaps.
+    """
+
+    text: str
+    x0: float
+    y0: float
+    x1: float
+    y1: float
+    height: float
+    cells: int
+
+    @property
+    def middle(self) -> float:
+        """Half way down the row."""
+        return (self.y0 + self.y1) / 2
+
+
+def group_rows(lines: Iterable[Line], *, right_to_left: bool = False) -> list[Row]:
+    """Put fragments whose middles lie within half a line height of each other into one row; rows from top to bottom."""
+    groups: list[list[Line]] = []
+    middles: list[float] = []
+    for line in sorted(lines, key=lambda line: (line.middle, line.x0)):
+        if groups and _same_row(groups[-1], middles[-1], line):
+            groups[-1].append(line)
+            middles[-1] = sum(other.middle for other in groups[-1]) / len(groups[-1])
+        else:
+            groups.append([line])
+            middles.append(line.middle)
+    return [_row(group, right_to_left) for group in groups]
+
+
+def _same_row(group: Sequence[Line], middle: float, line: Line) -> bool:
+    height = min(max(other.height for other in group), line.height)
+    if abs(line.middle - middle) > height / 2:
+        return False
+    # What stands above or below the very same place is another row, however close.
+    return all(min(line.x1, other.x1) - max(line.x0, other.x0) < 0.5 * min(line.width, other.width) for other in group)
+
+
+def _row(group: list[Line], right_to_left: bool) -> Row:
+    ordered = sorted(group, key=lambda line: line.x0)
+    height = max(line.height for line in group if 3 * len(line.text) >= max(len(other.text) for other in group))
+    gaps = [right.x0 - left.x1 for left, right in pairwise(ordered)]
+    spoken = ordered[::-1] if right_to_left else ordered
+    return Row(
+        text=" ".join(line.text.strip() for line in spoken),
+        x0=ordered[0].x0,
+        y0=min(line.y0 for line in group),
+        x1=max(line.x1 for line in group),
+        y1=max(line.y1 for line in group),
+        height=height,
+        cells=1 + sum(gap > CELL_GAP * height for gap in gaps),
+    )

@@ -1,0 +1,1 @@
+"""What people and programs read: Dolma, Markdown, status rows, the report."""

@@ -1,0 +1,61 @@
+"""Status rows: how each document ended, whatever happened to it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from pdfocr_core.errors import Reason, remedy_for
+from pdfocr_core.records import DocumentRecord, DocumentStatus, PageRecord, PageStatus, StatusRow
+
+__all__ = ["status_row"]
+
+# Not errors of the document: we do not read such things, by policy.
+_SKIPPED = frozenset({Reason.UNSUPPORTED_IMAGE, Reason.NOT_REGULAR, Reason.NESTED_ARCHIVE, Reason.EMPTY_ARCHIVE})
+
+
+def status_row(
+    document: DocumentRecord, pages: Sequence[PageRecord], *, group: str, max_page_error_rate: float | None
+) -> StatusRow:
+    """Judge one document by its record and its pages, which are complete when it opened."""
+    count = Counter(page.status for page in pages)
+    status, reason = _judge(document, count, max_page_error_rate)
+    return StatusRow(
+        document_id=document.document_id,
+        content_id=document.content_id,
+        url=document.url,
+        group=group,
+        status=status,
+        reason=reason,
+        remedy=remedy_for(reason) if reason else "",
+        detail=document.detail,
+        flags=sorted({*document.flags, *(flag for page in pages for flag in page.flags)}),
+        pages=document.pages,
+        pages_ok=count[PageStatus.OK],
+        pages_fallback=count[PageStatus.FALLBACK],
+        pages_blank=count[PageStatus.BLANK],
+        pages_failed=count[PageStatus.FAILED],
+        failed_pages=[page.page for page in pages if page.status is PageStatus.FAILED],
+        fallback_pages=[page.page for page in pages if page.status is PageStatus.FALLBACK],
+        page_reasons=dict(sorted(Counter(page.reason for page in pages if page.reason).items())),
+        languages=dict(sorted(Counter(page.language for page in pages if page.language).items())),
+        prompt_tokens=sum(page.prompt_tokens for page in pages),
+        completion_tokens=sum(page.completion_tokens for page in pages),
+        characters=sum(len(page.text) for page in pages),
+        engine_id=document.engine_id,
+    )
+
+
+def _judge(
+    document: DocumentRecord, count: Counter[PageStatus], max_page_error_rate: float | None
+) -> tuple[DocumentStatus, str | None]:
+    if document.reason is not None:
+        return (DocumentStatus.SKIPPED if document.reason in _SKIPPED else DocumentStatus.FAILED), document.reason
+    failed, fallback = count[PageStatus.FAILED], count[PageStatus.FALLBACK]
+    if max_page_error_rate is not None and failed + fallback > max_page_error_rate * document.pages:
+        return DocumentStatus.FAILED, Reason.PAGE_ERROR_RATE
+    if failed == document.pages:
+        return DocumentStatus.FAILED, Reason.PAGES_FAILED
+    if failed:
+        return DocumentStatus.PARTIAL, Reason.PAGES_FAILED
+    return DocumentStatus.OK, None

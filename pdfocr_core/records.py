@@ -1,0 +1,162 @@
+"""The data contracts: what is written for each page and each document.
+
+Every record carries `schema_version`. A field may be added within a version; changing or dropping one is a new version.
+The JSON Schemas in `pdfocr_core/schemas` are made from these models and checked by a test.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+__all__ = ["Attempt", "Box", "DocumentRecord", "DocumentStatus", "Method", "PageRecord", "PageStatus", "StatusRow"]
+
+SCHEMA_VERSION = 1
+
+
+class PageStatus(StrEnum):
+    """How a page ended."""
+
+    OK = "ok"
+    FALLBACK = "fallback"
+    BLANK = "blank"
+    FAILED = "failed"
+
+
+class Method(StrEnum):
+    """Where a page's text came from."""
+
+    MODEL = "model"
+    TEXT_LAYER = "text_layer"
+    BLANK = "blank"
+    NONE = "none"
+
+
+class DocumentStatus(StrEnum):
+    """How a document ended: exactly one of these."""
+
+    OK = "ok"
+    PARTIAL = "partial"
+    FAILED = "failed"
+    FILTERED = "filtered"
+    SKIPPED = "skipped"
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Box(_Record):
+    """A region of the page as the model named it.
+
+    Coordinates are fractions, 0 to 1, of the picture that the accepted answer was given for (so after any turn): x runs to
+    the right from its left edge, y down from its top.
+    """
+
+    label: str = Field(description="The model's own word for what stands there.")
+    x0: float = Field(ge=0, le=1)
+    y0: float = Field(ge=0, le=1)
+    x1: float = Field(ge=0, le=1)
+    y1: float = Field(ge=0, le=1)
+
+
+class Attempt(_Record):
+    """One answer of the model for one page, good or bad."""
+
+    reason: str | None = Field(description="Reason code of a bad answer; null for the accepted one.")
+    temperature: float
+    rotation: int = Field(0, description="Degrees counter-clockwise by which the picture was turned before asking.")
+    prompt_tokens: int = Field(0, ge=0)
+    completion_tokens: int = Field(0, ge=0)
+    seconds: float = Field(0.0, ge=0, description="From sending the request to the end of the answer.")
+    detail: str = Field("", description="What was seen, shortened.")
+
+
+class PageRecord(_Record):
+    """The result for one page; one line of `pages/<group>.jsonl.zst`."""
+
+    record: Literal["page"] = "page"
+    schema_version: int = SCHEMA_VERSION
+    document_id: str
+    content_id: str
+    page: int = Field(ge=1, description="1-based.")
+    status: PageStatus
+    reason: str | None = Field(None, description="Why the page is not `ok`; null when it is.")
+    flags: list[str] = Field(default_factory=list, description="Remarks that do not change the status.")
+    text: str = Field("", description="Markdown after post-processing.")
+    raw: str | None = Field(None, description="The model's answer as it came; null when no answer was accepted.")
+    finish_reason: str | None = None
+    language: str | None = Field(None, description="ISO 639 code as the model said it.")
+    is_rotation_valid: bool = True
+    rotation_asked: int = Field(0, description="Turn the last answer asked for, in degrees.")
+    rotation_applied: int = Field(0, description="Degrees counter-clockwise by which the accepted picture was turned.")
+    is_table: bool = False
+    is_diagram: bool = False
+    boxes: list[Box] = Field(default_factory=list, description="Regions in reading order, where the model names them.")
+    method: Method
+    attempts: list[Attempt] = Field(default_factory=list)
+    image_width: int = Field(0, ge=0, description="Pixels sent to the model.")
+    image_height: int = Field(0, ge=0)
+    image_format: str = ""
+    model: str | None = None
+    engine_id: str
+    started_at: str = Field("", description="UTC, ISO 8601.")
+    finished_at: str = ""
+
+    @property
+    def prompt_tokens(self) -> int:
+        """Tokens in, over all attempts."""
+        return sum(attempt.prompt_tokens for attempt in self.attempts)
+
+    @property
+    def completion_tokens(self) -> int:
+        """Tokens out, over all attempts."""
+        return sum(attempt.completion_tokens for attempt in self.attempts)
+
+
+class DocumentRecord(_Record):
+    """What opening a document found; in the pages file it stands before the document's pages."""
+
+    record: Literal["document"] = "document"
+    schema_version: int = SCHEMA_VERSION
+    document_id: str
+    content_id: str | None = Field(None, description="SHA-256 of the bytes; null when they could not be read.")
+    url: str
+    version: str
+    bytes: int = 0
+    kind: str | None = Field(None, description="`pdf` or `image`; null when it did not open.")
+    pages: int = Field(0, ge=0)
+    reason: str | None = Field(None, description="Why it did not open; null when it did.")
+    detail: str = ""
+    flags: list[str] = Field(default_factory=list)
+    engine_id: str
+
+
+class StatusRow(_Record):
+    """The end of one document; one line of `status/<group>.jsonl`. There is one for every document of the index."""
+
+    schema_version: int = SCHEMA_VERSION
+    document_id: str
+    content_id: str | None
+    url: str
+    group: str
+    status: DocumentStatus
+    reason: str | None = None
+    remedy: str = ""
+    detail: str = ""
+    flags: list[str] = Field(default_factory=list)
+    pages: int = Field(0, ge=0)
+    pages_ok: int = Field(0, ge=0)
+    pages_fallback: int = Field(0, ge=0)
+    pages_blank: int = Field(0, ge=0)
+    pages_failed: int = Field(0, ge=0)
+    failed_pages: list[int] = Field(default_factory=list)
+    fallback_pages: list[int] = Field(default_factory=list)
+    page_reasons: dict[str, int] = Field(default_factory=dict, description="Failed and fallback pages by reason.")
+    languages: dict[str, int] = Field(default_factory=dict, description="Pages by language.")
+    prompt_tokens: int = Field(0, ge=0, description="Over all attempts.")
+    completion_tokens: int = Field(0, ge=0)
+    characters: int = Field(0, ge=0)
+    engine_id: str

@@ -1,0 +1,1 @@
+"""Untrusted bytes become page pictures and text in child processes."""

@@ -1,0 +1,134 @@
+"""What crosses the border between the run and its rendering processes: plain frozen values, cheap to import and to send."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pdfocr_core.errors import Reason
+
+__all__ = [
+    "Failure",
+    "OpenLimits",
+    "OpenedDocument",
+    "RenderOptions",
+    "RenderedPage",
+    "TextLayerText",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why one document or one page could not be had; raised or listed as an exception on the run's side."""
+
+    reason: Reason
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenLimits:
+    """What a document may measure at most."""
+
+    max_pages: int
+    max_bytes: int
+    max_image_pixels: int
+    max_decoded_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedDocument:
+    """What opening a document found.
+
+    Attributes:
+        content_id: SHA-256 (hex) of the bytes.
+        kind: `pdf` or `image`.
+        pages: pages of a PDF, frames of a picture.
+        flags: remarks such as `repaired`, `permissions_restricted`, `has_form`, `xfa`, `xfa_placeholder`,
+            `has_attachments`, `page_count_mended`.
+        password_index: which of the passwords offered opened it; None when none was needed.
+    """
+
+    content_id: str
+    kind: str
+    pages: int
+    flags: tuple[str, ...] = ()
+    password_index: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RenderOptions:
+    """How the pages of one task become pictures.
+
+    Attributes:
+        longest_side: of the picture, in pixels.
+        min_short_side: thinner pages are padded with white to this, in pixels.
+        rotation: degrees counter-clockwise by which the picture is turned.
+        image_format: `jpeg` or `png`.
+        jpeg_quality: of colour and grey JPEGs.
+        allow_grey: whether pages without colour are sent as grey pictures.
+        want_text: whether the PDF's own text is read too.
+        max_image_pixels: a source picture beyond is not decoded.
+        max_decoded_bytes: nor one that needs more memory than this.
+    """
+
+    longest_side: int
+    min_short_side: int
+    rotation: int
+    image_format: str
+    jpeg_quality: int
+    allow_grey: bool
+    want_text: bool
+    max_image_pixels: int
+    max_decoded_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class TextLayerText:
+    """The text that a PDF page carries itself.
+
+    Attributes:
+        markdown: in reading order.
+        characters: letters and digits in it.
+        sound: whether it can stand for the page.
+        reason: why it is not sound; empty when it is.
+        image_share: part of the page's area that pictures cover, 0 to 1.
+    """
+
+    markdown: str
+    characters: int
+    sound: bool
+    reason: str
+    image_share: float
+
+    @property
+    def over_image(self) -> bool:
+        """Whether it lies over a picture of the whole page: most likely an older OCR of a scan."""
+        return self.image_share >= FULL_PAGE_SHARE
+
+
+FULL_PAGE_SHARE = 0.8
+
+
+@dataclass(frozen=True, slots=True)
+class RenderedPage:
+    """One page as the model is to see it.
+
+    Attributes:
+        page: 1-based.
+        image: base64 of the picture, ready for a data URL.
+        format: `jpeg` or `png`.
+        width: in pixels, as encoded.
+        height: in pixels, as encoded.
+        blank: whether the picture shows nothing.
+        text: the page's own text if it was asked for. It also comes unasked with a blank picture of a page that
+            carries letters: the flag `blank_render` then says that drawing failed, usually for want of a font.
+        flags: remarks such as `padded`, `truncated_image`, `blank_render`.
+    """
+
+    page: int
+    image: bytes
+    format: str
+    width: int
+    height: int
+    blank: bool
+    text: TextLayerText | None = None
+    flags: tuple[str, ...] = ()

@@ -1,0 +1,1 @@
+"""The inference server's life and the client that talks to it."""

@@ -1,0 +1,179 @@
+"""What an HTTP answer means: text, the page's fault, the configuration's fault, or the server's own trouble."""
+
+from __future__ import annotations
+
+import email.utils
+import json
+import ssl
+import time
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+import httpx
+
+from pdfocr_core.errors import ConfigurationError, PageError, Reason
+from pdfocr_core.serving.endpoint import Endpoint
+
+__all__ = ["Answer", "Kind", "Trouble", "explain_status", "is_certificate_error", "read_answer", "transport_trouble"]
+
+SHOWN_CHARACTERS = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One completion. `seconds` runs from sending to the last byte."""
+
+    text: str
+    finish_reason: str | None
+    prompt_tokens: int
+    completion_tokens: int
+    seconds: float
+    model: str
+
+
+class Kind(Enum):
+    """Which sort of trouble a server has."""
+
+    UNREACHABLE = "unreachable"
+    BROKEN = "broken"
+    TIMEOUT = "timeout"
+    OVERLOADED = "overloaded"
+    FAILED = "failed"
+
+
+class Trouble(Exception):
+    """The server's own trouble with one request: to be waited out, never charged to the page.
+
+    Attributes:
+        kind: which sort.
+        retry_after_s: what the server asks for, if it does.
+    """
+
+    def __init__(self, kind: Kind, detail: str, *, retry_after_s: float | None = None) -> None:
+        super().__init__(detail)
+        self.kind = kind
+        self.detail = detail
+        self.retry_after_s = retry_after_s
+
+
+def read_answer(endpoint: Endpoint, response: httpx.Response, seconds: float) -> Answer:
+    """The completion in a response that came through whole.
+
+    Raises:
+        Trouble: the server's own.
+        PageError: this request will never be answered.
+        ConfigurationError: no request will ever be answered.
+    """
+    status = response.status_code
+    if status == 200:
+        return _completion(endpoint, response, seconds)
+    explain_status(endpoint, status)
+    said = endpoint.redact(_message(response))
+    if status in {408, 425, 429} or status >= 500:
+        kind = Kind.OVERLOADED if status in {425, 429} else Kind.FAILED
+        raise Trouble(kind, f"HTTP {status}: {said}", retry_after_s=_retry_after(response))
+    raise PageError(Reason.REFUSED_BY_SERVER, f"HTTP {status}: {said}")
+
+
+def transport_trouble(endpoint: Endpoint, error: httpx.HTTPError) -> Trouble | ConfigurationError:
+    """What a failed exchange means."""
+    said = endpoint.redact(str(error)) or type(error).__name__
+    if is_certificate_error(error):
+        return ConfigurationError(
+            f"The TLS certificate of {endpoint.label} is not trusted: {said}",
+            remedy="Set `verify` to the file of the certificate authority that signed it.",
+        )
+    if isinstance(error, httpx.TimeoutException) and not isinstance(error, httpx.ConnectTimeout):
+        return Trouble(Kind.TIMEOUT, said)
+    if isinstance(error, httpx.DecodingError):
+        return Trouble(Kind.BROKEN, said)
+    return Trouble(Kind.UNREACHABLE, said)
+
+
+def explain_status(endpoint: Endpoint, status: int) -> None:
+    """Raise for an answer that says the URL, the key or the account is wrong; any other is left to the caller.
+
+    Raises:
+        ConfigurationError: with what to change.
+    """
+    where = endpoint.label
+    if status in {401, 407}:
+        kind = "refuses the API key" if endpoint.api_key else "asks for an API key"
+        raise ConfigurationError(
+            f"{where} {kind} (HTTP {status}).", remedy=f"Set {endpoint.key_variable} to a valid key."
+        )
+    if status == 402:
+        raise ConfigurationError(f"{where} asks for payment (HTTP 402).", remedy="Check the account's credit.")
+    if status == 403:
+        raise ConfigurationError(
+            f"{where} denies access (HTTP 403).", remedy=f"Check what the key in {endpoint.key_variable} may do."
+        )
+    if status in {404, 405, 410} or 300 <= status < 400:
+        raise ConfigurationError(
+            f"{where} has no such address or model (HTTP {status}).",
+            remedy="Check the URL (it usually ends in /v1) and the model's name.",
+        )
+
+
+def is_certificate_error(error: BaseException | None) -> bool:
+    """Whether TLS verification is at the root of it."""
+    while error is not None:
+        if isinstance(error, ssl.SSLCertVerificationError):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
+def _completion(endpoint: Endpoint, response: httpx.Response, seconds: float) -> Answer:
+    try:
+        data: Any = json.loads(response.content)
+        choice = data["choices"][0]
+        text = _text_of(choice["message"].get("content"))
+        usage = data.get("usage") or {}
+        return Answer(
+            text=text,
+            finish_reason=choice.get("finish_reason"),
+            prompt_tokens=int(usage.get("prompt_tokens") or 0),
+            completion_tokens=int(usage.get("completion_tokens") or 0),
+            seconds=seconds,
+            model=str(data.get("model") or endpoint.model),
+        )
+    except (ValueError, KeyError, IndexError, TypeError, AttributeError):
+        shown = endpoint.redact(response.text[:SHOWN_CHARACTERS])
+        raise Trouble(Kind.BROKEN, f"not a chat completion: {shown!r}") from None
+
+
+def _text_of(content: object) -> str:
+    """The message's text; some servers give it in parts, and some give null for nothing."""
+    if isinstance(content, list):
+        return "".join(str(part.get("text") or "") for part in content if isinstance(part, dict))
+    return "" if content is None else str(content)
+
+
+def _message(response: httpx.Response) -> str:
+    """What the server says about its refusal, on one line and short: it may echo the whole picture."""
+    message: object = response.text[: 10 * SHOWN_CHARACTERS]
+    try:
+        data = json.loads(response.content)
+        error = data.get("error", data)
+        message = (error.get("message") or error.get("detail") or error) if isinstance(error, dict) else error
+    except (ValueError, AttributeError):
+        pass
+    words = " ".join(str(message).split())
+    return words if len(words) <= SHOWN_CHARACTERS else words[:SHOWN_CHARACTERS] + "…"
+
+
+def _retry_after(response: httpx.Response) -> float | None:
+    """Seconds from `Retry-After`, which is a number or a date."""
+    value = response.headers.get("retry-after", "").strip()
+    if not value:
+        return None
+    try:
+        seconds = float(value)
+    except ValueError:
+        try:
+            seconds = email.utils.parsedate_to_datetime(value).timestamp() - time.time()
+        except ValueError:
+            return None
+    return max(0.0, seconds) if seconds == seconds and seconds != float("inf") else None

@@ -1,0 +1,120 @@
+"""Settings, each with its unit, bounds and default. Frozen: a run's settings never change under it."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+__all__ = [
+    "ArchiveLimits",
+    "EngineKind",
+    "IndexSettings",
+    "ReadSettings",
+    "RenderSettings",
+    "ServerSettings",
+    "TextLayer",
+]
+
+# The peer's ladder; a profile may have its own.
+TEMPERATURES = (0.1, 0.1, 0.2, 0.3, 0.5, 0.8, 0.9, 1.0)
+
+
+class _Settings(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class EngineKind(StrEnum):
+    """Who reads the pages."""
+
+    AUTO = "auto"
+    CPU = "cpu"
+    VLLM = "vllm"
+    REMOTE = "remote"
+
+
+class TextLayer(StrEnum):
+    """What a PDF's own text is used for."""
+
+    OFF = "off"
+    FALLBACK = "fallback"
+    PREFER = "prefer"
+
+
+class ArchiveLimits(_Settings):
+    """Bounds on what an archive may make us read; real decompressed bytes are counted, never what a header says."""
+
+    max_member_bytes: int = Field(2 * 1024**3, gt=0, description="Largest member, in bytes.")
+    max_total_bytes: int = Field(256 * 1024**3, gt=0, description="All members together, in bytes.")
+    max_members: int = Field(10_000_000, gt=0)
+    max_ratio: float = Field(1000.0, gt=1, description="Decompressed over compressed bytes of the whole archive.")
+
+
+class IndexSettings(_Settings):
+    """How sources become documents and groups."""
+
+    pages_per_group: int = Field(500, ge=1, description="Target pages of a group; a larger document is a group alone.")
+    count_pages: bool = Field(True, description="Open local files to count pages; otherwise estimate from the size.")
+    archive_limits: ArchiveLimits = ArchiveLimits()
+
+
+class RenderSettings(_Settings):
+    """How pages become pictures, and what a worker process may use."""
+
+    workers: int = Field(0, ge=0, description="Processes; 0 means one per core.")
+    longest_side_px: int = Field(1288, ge=64, le=16384)
+    min_short_side_px: int = Field(28, ge=1, description="Very thin pages are padded with white to this.")
+    image_format: str = Field("jpeg", pattern="^(jpeg|png)$")
+    jpeg_quality: int = Field(95, ge=50, le=100)
+    allow_grey: bool = Field(True, description="Send pages without colour as grey pictures.")
+    max_image_pixels: int = Field(400_000_000, gt=0, description="A larger source picture is refused by its header.")
+    max_pages: int = Field(100_000, gt=0, description="Pages of one document; the document fails beyond.")
+    max_bytes: int = Field(4 * 1024**3, gt=0, description="Bytes of one document.")
+    page_render_timeout_s: float = Field(60.0, gt=0, description="One page, enforced from outside the process.")
+    open_timeout_s: float = Field(120.0, gt=0, description="Hashing and opening one document.")
+    render_memory_mb: int = Field(3072, ge=256, description="Address space of one worker process, in MiB.")
+    tasks_per_worker: int = Field(500, ge=1, description="A worker process is replaced after this many tasks.")
+
+
+class ReadSettings(_Settings):
+    """How pages are read."""
+
+    text_layer: TextLayer = TextLayer.FALLBACK
+    max_attempts: int = Field(8, ge=1, le=50, description="Answers asked for one page before giving up.")
+    temperatures: Annotated[tuple[float, ...], Field(min_length=1)] = TEMPERATURES
+    max_page_error_rate: float | None = Field(
+        None,
+        ge=0,
+        le=1,
+        description="Share of failed and fallback pages that makes a document `failed`; unset: never.",
+    )
+    in_flight: int = Field(0, ge=0, description="Pages in flight; 0 lets the engine decide.")
+    in_flight_bytes: int = Field(1024**3, gt=0, description="Picture bytes held in memory while pages are in flight.")
+    request_timeout_s: float = Field(900.0, gt=0, description="One answer, from sending to its end.")
+    page_deadline_s: float = Field(7200.0, gt=0, description="All attempts of one page together.")
+    server_patience_s: float = Field(900.0, gt=0, description="How long a run waits for a server that does not answer.")
+    checkpoint_interval_s: float = Field(5.0, gt=0, description="Finished pages are on disk after this many seconds.")
+    checkpoint_bytes: int = Field(4 * 1024**2, gt=0, description="… or this many bytes of records, whichever is first.")
+    render: RenderSettings = RenderSettings()
+    passwords: tuple[str, ...] = Field((), repr=False, description="Tried on encrypted PDFs; never logged.")
+    reuse: bool = Field(True, description="Take results committed under the same engine; false reads again.")
+
+
+class ServerSettings(_Settings):
+    """Which model reads, and where it runs."""
+
+    engine: EngineKind = EngineKind.AUTO
+    model: str | None = Field(None, description="A profile's name, a hub id or a local directory; unset: the default.")
+    revision: str | None = Field(None, description="Revision of the weights at the hub.")
+    server_urls: tuple[str, ...] = Field((), description="Base URLs with /v1 of servers that run already.")
+    api_key: str | None = Field(None, repr=False, description="Sent as Bearer token to server_urls; never logged.")
+    vllm_args: tuple[str, ...] = Field((), description="Arguments for `vllm serve`; they override the profile's.")
+    cpu_workers: int = Field(0, ge=0, description="Processes of the CPU server; 0 means one per core.")
+    ready_timeout_s: float = Field(1800.0, gt=0, description="How long a starting server may load.")
+    restarts: int = Field(5, ge=0, description="How often a dead server is started again in one run.")
+    prompt_file: str | None = Field(None, description="A text file with the prompt to use instead of the profile's.")
+    profiles_dir: str | None = Field(None, description="A folder with model profiles of your own.")
+    accept_license: bool = Field(False, description="Needed for models whose licence restricts use.")
+    price_in: float = Field(0.0, ge=0, description="Price of a million tokens in.")
+    price_out: float = Field(0.0, ge=0, description="Price of a million tokens out.")

@@ -1,0 +1,1 @@
+"""From what the user names to documents, groups and bytes."""

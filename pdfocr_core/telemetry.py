@@ -1,0 +1,79 @@
+"""Counters of a run, for progress displays and metadata. Cheap enough to update for every page."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, deque
+from dataclasses import dataclass, field
+
+from pdfocr_core.records import PageRecord
+
+__all__ = ["Telemetry"]
+
+_RECENT_S = 60.0
+
+
+@dataclass(slots=True)
+class Telemetry:
+    """What a run has done so far.
+
+    Written by the flow's event loop, read by any thread: every field is a plain number or a counter.
+
+    Attributes:
+        pages_total: pages of the groups of this run as far as they are known.
+        in_flight: pages sent to the server and not answered yet.
+        reused_pages: pages taken from checkpoints, committed groups or equal documents.
+        phase: what the run is doing, for people.
+    """
+
+    phase: str = "starting"
+    groups_total: int = 0
+    groups_done: int = 0
+    documents_total: int = 0
+    documents_done: int = 0
+    pages_total: int = 0
+    pages: Counter[str] = field(default_factory=Counter)
+    methods: Counter[str] = field(default_factory=Counter)
+    reasons: Counter[str] = field(default_factory=Counter)
+    attempts: int = 0
+    reused_pages: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    in_flight: int = 0
+    started: float = field(default_factory=time.monotonic)
+    _recent: deque[tuple[float, int]] = field(default_factory=deque)
+
+    @property
+    def pages_done(self) -> int:
+        """Pages with a record, whatever it says."""
+        return self.pages.total() + self.reused_pages
+
+    def count(self, record: PageRecord) -> None:
+        """Add one page that was read now."""
+        self.pages[record.status.value] += 1
+        self.methods[record.method.value] += 1
+        for attempt in record.attempts:
+            if attempt.reason:
+                self.reasons[attempt.reason] += 1
+        if record.reason and not record.attempts:
+            self.reasons[record.reason] += 1
+        self.attempts += len(record.attempts)
+        self.prompt_tokens += record.prompt_tokens
+        self.completion_tokens += record.completion_tokens
+        now = time.monotonic()
+        self._recent.append((now, record.completion_tokens))
+        while self._recent and self._recent[0][0] < now - _RECENT_S:
+            self._recent.popleft()
+
+    def rates(self) -> tuple[float, float]:
+        """Pages and output tokens per second over the last minute (or since the start, if that is shorter)."""
+        now = time.monotonic()
+        recent = [tokens for when, tokens in list(self._recent) if when >= now - _RECENT_S]
+        seconds = max(min(_RECENT_S, now - self.started), 1e-9)
+        return len(recent) / seconds, sum(recent) / seconds
+
+    def seconds_left(self) -> float | None:
+        """An estimate from the recent rate; None when nothing can be said."""
+        pages_per_s, _tokens = self.rates()
+        left = self.pages_total - self.pages_done
+        return left / pages_per_s if pages_per_s > 0 and left >= 0 else None

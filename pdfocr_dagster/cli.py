@@ -1,0 +1,242 @@
+"""The `pdfocr` command.
+
+Exit codes of `pdfocr run`: 0 every document is ok, 3 some are not, 2 wrong use or configuration, 1 the run failed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from pdfocr_core.errors import ConfigurationError, PdfocrError
+from pdfocr_core.settings import EngineKind, TextLayer
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Turn collections of PDFs into text for language models.",
+)
+
+OK, FAILED, WRONG_USE, NOT_ALL_OK = 0, 1, 2, 3
+
+WorkspaceOption = Annotated[
+    str, typer.Option("--workspace", "-w", envvar="PDFOCR_WORKSPACE", help="Local folder or s3:// URL for all results.")
+]
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from pdfocr_core import __version__
+
+        typer.echo(f"pdfocr {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _main(version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True)] = False) -> None:
+    pass
+
+
+@app.command()
+def run(
+    sources: Annotated[
+        list[str] | None, typer.Argument(help="Files, folders, globs, archives, .txt lists, s3:// URLs.")
+    ] = None,
+    workspace: WorkspaceOption = "workspace",
+    engine: Annotated[EngineKind | None, typer.Option(help="Who reads; auto takes vllm where a GPU is found.")] = None,
+    model: Annotated[str | None, typer.Option(help="A model profile, hub id or local directory.")] = None,
+    server: Annotated[list[str] | None, typer.Option(help="URL (with /v1) of a server that runs already.")] = None,
+    vllm_arg: Annotated[list[str] | None, typer.Option(help="One argument for `vllm serve`; repeat for more.")] = None,
+    markdown: Annotated[bool, typer.Option(help="Write Markdown files too.")] = True,
+    pages_per_group: Annotated[int | None, typer.Option(min=1, help="Pages of a partition.")] = None,
+    text_layer: Annotated[TextLayer | None, typer.Option(help="What a PDF's own text is used for.")] = None,
+    in_flight: Annotated[int | None, typer.Option(min=1, help="Pages in flight; unset: the engine decides.")] = None,
+    max_page_error_rate: Annotated[
+        float | None, typer.Option(min=0, max=1, help="Share of bad pages that makes a document `failed`.")
+    ] = None,
+    collection: Annotated[str, typer.Option(help="Name of the collection in a shared Dagster instance.")] = "pdfocr",
+    reread: Annotated[bool, typer.Option(help="Read every group again, whatever was read before.")] = False,
+    accept_license: Annotated[bool, typer.Option(help="Accept a model's restricted licence.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the books as JSON at the end.")] = False,
+    quiet: Annotated[bool, typer.Option(help="No progress, only the summary.")] = False,
+) -> None:
+    """Index the sources, read everything that is not done, write the results and the report."""
+    # A process started in the background by a script may ignore Ctrl-C, and Dagster would then ignore SIGTERM too.
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    inference = {
+        "engine": engine.value if engine else None,
+        "model": model,
+        "server_urls": server or None,
+        "vllm_args": vllm_arg or None,
+        "accept_license": accept_license or None,
+    }
+    pages = {
+        "text_layer": text_layer.value if text_layer else None,
+        "in_flight": in_flight,
+        "max_page_error_rate": max_page_error_rate,
+        "reuse": False if reread else None,
+    }
+    index = {"sources": sources, "pages_per_group": pages_per_group}
+    console = Console(stderr=True)
+    try:
+        code = _run(
+            console,
+            workspace=_absolute(workspace),
+            collection=collection,
+            index=_without_none(index),
+            resources={"inference": _without_none(inference), "pages": _without_none(pages)},
+            markdown=markdown,
+            again=reread,
+            as_json=as_json,
+            quiet=quiet,
+        )
+    except KeyboardInterrupt:
+        console.print("Stopped. What was read is kept; the same command goes on from here.")
+        code = 128 + signal.SIGINT
+    except PdfocrError as error:
+        console.print(f"pdfocr: {error}", style="red", markup=False, highlight=False, soft_wrap=True)
+        code = WRONG_USE if isinstance(error, ConfigurationError) else FAILED
+    raise typer.Exit(code)
+
+
+def _run(
+    console: Console,
+    *,
+    workspace: str,
+    collection: str,
+    index: dict[str, Any],
+    resources: dict[str, dict[str, Any]],
+    markdown: bool,
+    again: bool,
+    as_json: bool,
+    quiet: bool,
+) -> int:
+    from pdfocr_core.outputs.report import books_of
+    from pdfocr_core.workspace import open_workspace
+    from pdfocr_dagster import local_run, runs
+    from pdfocr_dagster.progress import Progress
+    from pdfocr_dagster.summary import print_summary
+
+    resources = {**resources, "workspace": {"root": workspace}}
+    names = runs.group_assets(markdown=markdown)
+    with runs.open_instance(workspace) as (instance, home), local_run.sharing() as shared:
+        if not quiet:
+            console.print(f"History for the Dagster UI: {home}", highlight=False, soft_wrap=True)
+        runs.repair_runs(instance)
+        of_collection = runs.CollectionRuns(instance, collection, resources)
+        of_collection.check_owner(workspace)
+        with Progress(shared.telemetry, console, quiet=quiet):
+            shared.telemetry.phase = "listing the sources"
+            success = of_collection.index(index)
+            if success:
+                todo = of_collection.todo(open_workspace(workspace).group_keys(), names, again=again)
+                shared.telemetry.phase = "reading" if todo else "nothing new to read"
+                success = of_collection.groups(todo, names)
+                shared.telemetry.phase = "writing the report"
+                success &= of_collection.report()
+        for error in shared.failures:
+            console.print(f"pdfocr: {error}", style="red", markup=False, highlight=False, soft_wrap=True)
+        if not success:
+            configuration = bool(shared.failures) and all(isinstance(e, ConfigurationError) for e in shared.failures)
+            return WRONG_USE if configuration else FAILED
+        telemetry = shared.telemetry
+    books, rows = books_of(open_workspace(workspace))
+    if as_json:
+        typer.echo(json.dumps(books.to_json(), indent=1))
+    print_summary(console, books, rows, workspace, telemetry)
+    return OK if books.not_ok == 0 and books.pending == 0 else NOT_ALL_OK
+
+
+@app.command()
+def status(
+    workspace: Annotated[str, typer.Argument(help="The workspace to look at.")],
+    as_json: Annotated[bool, typer.Option("--json")] = False,
+) -> None:
+    """Print the books of a workspace, during a run or after it."""
+    from pdfocr_core.outputs.report import books_of
+    from pdfocr_core.store import is_url
+    from pdfocr_core.workspace import open_workspace
+    from pdfocr_dagster.summary import print_summary
+
+    console = Console()
+    workspace = _absolute(workspace)
+    if not is_url(workspace) and not Path(workspace).is_dir():
+        Console(stderr=True).print(f"pdfocr: There is no workspace at {workspace}.", style="red", soft_wrap=True)
+        raise typer.Exit(WRONG_USE)
+    books, rows = books_of(open_workspace(workspace))
+    if as_json:
+        typer.echo(json.dumps(books.to_json(), indent=1))
+    else:
+        print_summary(console, books, rows, workspace, None)
+
+
+@app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+def serve(
+    context: typer.Context,
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port to listen on.")] = 8000,
+    workers: Annotated[int, typer.Option(min=0, help="OCR processes; 0 means one per core.")] = 0,
+) -> None:
+    """Run the CPU OCR server alone: OpenAI-compatible, no GPU. A key in PDFOCR_SERVER_API_KEY is then required."""
+    if context.args:
+        raise typer.BadParameter(f"unknown arguments: {' '.join(context.args)}")
+    from pdfocr_core.cpu_engine.server import command
+
+    argv = command(host, port, workers)
+    os.execv(argv[0], argv)  # noqa: S606 - becomes the server
+
+
+@app.command()
+def doctor(
+    workspace: WorkspaceOption = "workspace",
+    engine: Annotated[EngineKind, typer.Option()] = EngineKind.AUTO,
+    model: Annotated[str | None, typer.Option()] = None,
+    server: Annotated[list[str] | None, typer.Option()] = None,
+) -> None:
+    """Check what a run would need and say what is missing."""
+    from pdfocr_core.doctor import checks
+    from pdfocr_core.settings import ServerSettings
+    from pdfocr_dagster.environment import settings_from
+
+    given = {"engine": None if engine is EngineKind.AUTO else engine, "model": model, "server_urls": server or None}
+    console = Console()
+    missing = 0
+    try:
+        for check in checks(_absolute(workspace), settings_from(ServerSettings, given)):
+            missing += not check.ok
+            sign = "[green]ok[/]     " if check.ok else "[red]missing[/]"
+            console.print(f"{sign} {check.name}: ", end="", highlight=False)
+            console.print(check.detail, markup=False, highlight=False, soft_wrap=True)
+            if not check.ok and check.remedy:
+                console.print(f"         {check.remedy}", markup=False, highlight=False, soft_wrap=True)
+    except PdfocrError as error:
+        Console(stderr=True).print(f"pdfocr: {error}", style="red", markup=False, soft_wrap=True)
+        raise typer.Exit(WRONG_USE) from None
+    raise typer.Exit(FAILED if missing else OK)
+
+
+def _absolute(workspace: str) -> str:
+    from pdfocr_core.store import is_url
+
+    return workspace.rstrip("/") if is_url(workspace) else str(Path(workspace).absolute())
+
+
+def _without_none(values: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def main() -> None:
+    """The console script."""
+    app(prog_name="pdfocr")
+
+
+if __name__ == "__main__":
+    main()

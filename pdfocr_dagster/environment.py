@@ -1,0 +1,44 @@
+"""Defaults from `PDFOCR_*` environment variables, read when a run starts and never at import."""
+
+from collections.abc import Mapping
+from typing import Any, TypeVar, get_origin
+
+import dagster as dg
+from pydantic import BaseModel, ValidationError
+
+from pdfocr_core.errors import ConfigurationError
+
+Settings = TypeVar("Settings", bound=BaseModel)
+
+
+def variable(name: str) -> str | None:
+    """The value of `PDFOCR_<NAME>`; None when it is unset or empty."""
+    return dg.EnvVar(f"PDFOCR_{name.upper()}").get_value() or None
+
+
+def settings_from(model: type[Settings], given: Mapping[str, Any]) -> Settings:
+    """Build settings: what is given, else the field's environment variable, else the default.
+
+    Lists in variables have one item a line.
+
+    Raises:
+        ConfigurationError: a value is out of its bounds; the message names field and variable.
+    """
+    values: dict[str, Any] = {}
+    for name, field in model.model_fields.items():
+        value = given.get(name)
+        if value is None:
+            text = variable(name)
+            value = text.splitlines() if text is not None and get_origin(field.annotation) is tuple else text
+        if value is not None:
+            values[name] = value
+    try:
+        return model(**values)
+    except ValidationError as error:
+        problems = "; ".join(
+            f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}" for problem in error.errors(include_input=False)
+        )
+        raise ConfigurationError(
+            f"These settings cannot be used: {problems}.",
+            remedy="Correct them in the run's configuration or in the PDFOCR_… environment variables.",
+        ) from None

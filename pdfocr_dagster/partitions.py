@@ -1,0 +1,43 @@
+"""Partitions: one dynamic partition per page group, in a set named after the collection."""
+
+from collections.abc import Iterable, Sequence
+
+import dagster as dg
+
+DEFAULT_COLLECTION = "pdfocr"
+
+_BATCH = 10_000  # partition keys added in one statement
+
+
+def group_partitions(collection: str) -> dg.DynamicPartitionsDefinition:
+    """The partitions of a collection. Their names are global in a Dagster instance, hence the collection's name."""
+    return dg.DynamicPartitionsDefinition(name=collection)
+
+
+def asset_key(collection: str, name: str) -> dg.AssetKey:
+    """Asset keys of any but the default collection carry its name, so that several live in one deployment."""
+    return dg.AssetKey([name] if collection == DEFAULT_COLLECTION else [collection, name])
+
+
+def register_groups(instance: dg.DagsterInstance, collection: str, keys: Iterable[str]) -> list[str]:
+    """Add the keys that are not there yet, in order; returns the new ones."""
+    known = set(instance.get_dynamic_partitions(collection))
+    new = [key for key in dict.fromkeys(keys) if key not in known]
+    for start in range(0, len(new), _BATCH):
+        instance.add_dynamic_partitions(collection, new[start : start + _BATCH])
+    return new
+
+
+def ranges(order: Sequence[str], wanted: Iterable[str], longest: int) -> list[tuple[str, str]]:
+    """The wanted keys as ranges (first, last) of at most `longest` keys that are neighbours in `order`."""
+    chosen = set(wanted)
+    found: list[list[str]] = []
+    previous_wanted = False
+    for key in order:
+        if key in chosen:
+            if previous_wanted and len(found[-1]) < longest:
+                found[-1].append(key)
+            else:
+                found.append([key])
+        previous_wanted = key in chosen
+    return [(run[0], run[-1]) for run in found]

@@ -1,0 +1,134 @@
+"""Resources: the workspace, the settings for reading pages, the inference server.
+
+Each is an adapter that turns configuration into objects of `pdfocr_core`. A field that is left out comes from its
+`PDFOCR_*` environment variable when the run starts, and from the default of `pdfocr_core.settings` after that.
+"""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import dagster as dg
+from pydantic import Field, PrivateAttr
+
+from pdfocr_core.session import Session
+from pdfocr_core.settings import ReadSettings, RenderSettings, ServerSettings
+from pdfocr_core.telemetry import Telemetry
+from pdfocr_core.workspace import Workspace, open_workspace
+from pdfocr_dagster import local_run
+from pdfocr_dagster.environment import settings_from, variable
+
+
+def _given(resource: dg.ConfigurableResource[Any]) -> dict[str, Any]:
+    return {name: getattr(resource, name) for name in type(resource).model_fields}
+
+
+class WorkspaceResource(dg.ConfigurableResource["WorkspaceResource"]):
+    """Where everything that the collection becomes is kept."""
+
+    root: str | None = Field(
+        default=None, description="Local folder or s3:// URL. Variable: PDFOCR_WORKSPACE. Default: ./workspace."
+    )
+
+    def open(self) -> Workspace:
+        """The workspace itself."""
+        return open_workspace(self.root or variable("workspace") or "workspace")
+
+
+class PageSettings(dg.ConfigurableResource["PageSettings"]):
+    """How pages are drawn and read. Every field has a variable PDFOCR_<FIELD>."""
+
+    text_layer: str | None = Field(
+        default=None,
+        description="What a PDF's own text is used for: off, fallback (when the model fails) or prefer. Default: fallback.",
+    )
+    max_attempts: int | None = Field(
+        default=None, description="Answers asked for one page before giving up. Default: 8."
+    )
+    max_page_error_rate: float | None = Field(
+        default=None,
+        description="Share (0 to 1) of failed and fallback pages that makes a document `failed`. Default: never.",
+    )
+    in_flight: int | None = Field(default=None, description="Pages in flight. Default: 0, the engine decides.")
+    in_flight_bytes: int | None = Field(default=None, description="Bytes of pictures in flight. Default: 1 GiB.")
+    request_timeout_s: float | None = Field(default=None, description="Seconds for one answer. Default: 900.")
+    page_deadline_s: float | None = Field(
+        default=None, description="Seconds for all attempts of a page. Default: 7200."
+    )
+    server_patience_s: float | None = Field(
+        default=None, description="Seconds that a run waits for a server that does not answer. Default: 900."
+    )
+    checkpoint_interval_s: float | None = Field(
+        default=None, description="Finished pages are on disk after this many seconds. Default: 5."
+    )
+    reuse: bool | None = Field(
+        default=None, description="Take results committed under the same engine. Default: true; false reads again."
+    )
+    render_workers: int | None = Field(default=None, description="Drawing processes. Default: 0, one per core.")
+    longest_side_px: int | None = Field(
+        default=None, description="Longest side of a page's picture, pixels. Default: 1288."
+    )
+    image_format: str | None = Field(default=None, description="jpeg or png. Default: jpeg.")
+    page_render_timeout_s: float | None = Field(default=None, description="Seconds to draw one page. Default: 60.")
+    render_memory_mb: int | None = Field(
+        default=None, description="MiB that one drawing process may use. Default: 3072."
+    )
+
+    def settings(self) -> ReadSettings:
+        """The settings with variables and defaults filled in."""
+        given = _given(self)
+        render = settings_from(RenderSettings, {**given, "workers": given["render_workers"]})
+        return settings_from(ReadSettings, {**given, "render": render})
+
+
+class InferenceServer(dg.ConfigurableResource["InferenceServer"]):
+    """Which model reads and where it runs. It starts when the first page needs it and ends with the run.
+
+    Every field has a variable PDFOCR_<FIELD>.
+    """
+
+    engine: str | None = Field(
+        default=None,
+        description="auto, vllm (this run starts it), cpu (this run starts it) or remote (server_urls). Default: auto.",
+    )
+    model: str | None = Field(default=None, description="A profile's name, a hub id or a local directory.")
+    revision: str | None = Field(default=None, description="Revision of the weights at the hub.")
+    server_urls: list[str] | None = Field(default=None, description="Base URLs, with /v1, of servers that run already.")
+    api_key: str | None = Field(default=None, description="Bearer token for server_urls; give it as an EnvVar.")
+    vllm_args: list[str] | None = Field(default=None, description="More arguments for `vllm serve`.")
+    cpu_workers: int | None = Field(default=None, description="Processes of the CPU server. Default: 0, one per core.")
+    ready_timeout_s: float | None = Field(
+        default=None, description="Seconds a starting server may load. Default: 1800."
+    )
+    restarts: int | None = Field(default=None, description="Starts of a dead server in one run. Default: 5.")
+    prompt_file: str | None = Field(
+        default=None, description="A text file with a prompt to use instead of the profile's."
+    )
+    profiles_dir: str | None = Field(default=None, description="A folder with model profiles of your own.")
+    accept_license: bool | None = Field(default=None, description="Needed for models whose licence restricts use.")
+    price_in: float | None = Field(default=None, description="Price of a million tokens in. Default: 0.")
+    price_out: float | None = Field(default=None, description="Price of a million tokens out. Default: 0.")
+
+    _stack: ExitStack | None = PrivateAttr(default=None)
+
+    @contextmanager
+    def yield_for_execution(self, context: dg.InitResourceContext) -> Iterator["InferenceServer"]:  # noqa: ARG002
+        """Ends whatever the run started, however the run ends."""
+        with ExitStack() as stack:
+            self._stack = stack
+            yield self
+
+    def settings(self) -> ServerSettings:
+        """The settings with variables and defaults filled in."""
+        return settings_from(ServerSettings, _given(self))
+
+    def session(self, read: ReadSettings) -> Session:
+        """Everything that reads pages. Inside `pdfocr run` the server is shared by all of its runs."""
+        current = local_run.current()
+        telemetry = Telemetry() if current is None else current.telemetry
+        server = self.settings()
+        if current is not None:
+            return current.stack.enter_context(Session(read, server, telemetry, servers=current.servers))
+        if self._stack is None:
+            raise RuntimeError("a session needs the resource to be entered by Dagster")
+        return self._stack.enter_context(Session(read, server, telemetry))

@@ -1,0 +1,173 @@
+"""Runs executed in this process, as `pdfocr run` does: the same job on the same instance, no daemon needed."""
+
+import os
+import socket
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import psutil
+from dagster._core.storage.tags import ASSET_PARTITION_RANGE_END_TAG, ASSET_PARTITION_RANGE_START_TAG
+
+from pdfocr_core.errors import ConfigurationError
+from pdfocr_core.store import is_url
+from pdfocr_dagster.assets import DOLMA, GROUPS_PER_RUN, MARKDOWN, PAGES
+from pdfocr_dagster.definitions import build_definitions, job_name
+from pdfocr_dagster.partitions import DEFAULT_COLLECTION, asset_key, ranges, register_groups
+
+_PROCESS_TAG = "pdfocr/process"
+
+
+@contextmanager
+def open_instance(workspace_url: str) -> Iterator[tuple[dg.DagsterInstance, str]]:
+    """The Dagster instance under DAGSTER_HOME, or one beside the workspace when that is not set.
+
+    Yields the instance and where it is kept.
+    """
+    home = os.environ.get("DAGSTER_HOME")
+    if not home:
+        home = str(instance_home(workspace_url))
+        os.environ["DAGSTER_HOME"] = home
+    folder = Path(home)
+    folder.mkdir(parents=True, exist_ok=True)
+    if not any((folder / name).exists() for name in ("dagster.yaml", "dagster.yml")):
+        (folder / "dagster.yaml").write_text("telemetry:\n  enabled: false\n")
+    with dg.DagsterInstance.get() as instance:
+        yield instance, home
+
+
+def instance_home(workspace_url: str) -> Path:
+    """Where the history of a workspace's runs is kept when the user names no DAGSTER_HOME."""
+    if is_url(workspace_url):
+        name = workspace_url.replace("://", "-").replace("/", "-").strip("-")
+        return Path.home() / ".local" / "share" / "pdfocr" / name
+    return Path(workspace_url + ".dagster")
+
+
+def repair_runs(instance: dg.DagsterInstance) -> int:
+    """Report as failed the runs of commands that were killed: nobody watches those. Returns how many there were."""
+    repaired = 0
+    active = [dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.NOT_STARTED]
+    for run in instance.get_runs(dg.RunsFilter(statuses=active)):
+        process = run.tags.get(_PROCESS_TAG)
+        if process is not None and _is_gone(process):
+            instance.report_run_failed(run, "The pdfocr process that executed this run was killed.")
+            repaired += 1
+    return repaired
+
+
+def _this_process() -> str:
+    return f"{socket.gethostname()}:{os.getpid()}:{int(psutil.Process().create_time())}"
+
+
+def _is_gone(process: str) -> bool:
+    host, pid, created = process.rsplit(":", 2)
+    if host != socket.gethostname():
+        return False
+    try:
+        return abs(psutil.Process(int(pid)).create_time() - int(created)) > 1
+    except psutil.NoSuchProcess:
+        return True
+
+
+class CollectionRuns:
+    """Executes parts of a collection's graph in this process."""
+
+    def __init__(
+        self, instance: dg.DagsterInstance, collection: str, resources: Mapping[str, Mapping[str, Any]]
+    ) -> None:
+        self._instance, self._collection, self._resources = instance, collection, resources
+        self._job = dg.reconstructable(_job) if collection == DEFAULT_COLLECTION else None
+
+    def check_owner(self, workspace_url: str) -> None:
+        """Refuse to mix two workspaces in one collection of an instance.
+
+        Raises:
+            ConfigurationError: the collection was indexed into another workspace.
+        """
+        event = self._instance.get_latest_materialization_event(self._key("work_index"))
+        materialization = event.asset_materialization if event is not None else None
+        recorded = materialization.metadata.get("workspace") if materialization is not None else None
+        owner = None if recorded is None else str(recorded.value)
+        if owner is not None and owner != workspace_url:
+            raise ConfigurationError(
+                f"Collection {self._collection!r} of this Dagster instance belongs to the workspace {owner}.",
+                remedy="Name another collection with --collection, or set another DAGSTER_HOME.",
+            )
+
+    def index(self, config: Mapping[str, Any]) -> bool:
+        """Materialize `work_index`."""
+        return self._execute([self._key("work_index")], {"work_index": {"config": dict(config)}})
+
+    def todo(self, keys: Sequence[str], names: Sequence[str], *, again: bool) -> list[str]:
+        """The groups that lack one of the named assets; all of them when they shall be read again."""
+        register_groups(self._instance, self._collection, keys)
+        if again:
+            return list(keys)
+        done = [set(self._instance.get_materialized_partitions(self._key(name))) for name in names]
+        return [key for key in keys if not all(key in of_asset for of_asset in done)]
+
+    def groups(self, todo: Sequence[str], names: Sequence[str]) -> bool:
+        """Materialize the named assets of these groups in as few runs as the order of partitions allows."""
+        order = self._instance.get_dynamic_partitions(self._collection)
+        success = True
+        for first, last in ranges(order, todo, GROUPS_PER_RUN):
+            tags = {ASSET_PARTITION_RANGE_START_TAG: first, ASSET_PARTITION_RANGE_END_TAG: last}
+            success &= self._execute([self._key(name) for name in names], {}, tags)
+        return success
+
+    def report(self) -> bool:
+        """Materialize `collection_report`."""
+        return self._execute([self._key("collection_report")], {})
+
+    def _key(self, name: str) -> dg.AssetKey:
+        return asset_key(self._collection, name)
+
+    def _execute(
+        self, selection: Sequence[dg.AssetKey], ops: Mapping[str, Any], tags: Mapping[str, str] | None = None
+    ) -> bool:
+        config = {
+            "ops": {self._op(name): value for name, value in ops.items()},
+            "resources": {name: {"config": dict(value)} for name, value in self._resources.items()},
+            "loggers": {"console": {"config": {"log_level": "CRITICAL"}}},
+        }
+        tags = {_PROCESS_TAG: _this_process(), **(tags or {})}
+        job = self._job or dg.build_reconstructable_job(
+            "pdfocr_dagster.runs", "collection_job", reconstructable_args=(self._collection,)
+        )
+        result = dg.execute_job(
+            job, self._instance, run_config=config, tags=tags, asset_selection=list(selection), raise_on_error=False
+        )
+        if not result.success and _was_interrupted(result.all_events):
+            raise KeyboardInterrupt
+        return bool(result.success)
+
+    def _op(self, name: str) -> str:
+        return name if self._collection == DEFAULT_COLLECTION else f"{self._collection}__{name}"
+
+
+def _was_interrupted(events: Sequence[dg.DagsterEvent]) -> bool:
+    """Whether a run failed because of Ctrl-C or SIGTERM: Dagster turns both into an exception of its own."""
+    for event in events:
+        error = getattr(event.event_specific_data, "error", None)
+        if error is not None and error.cls_name in ("DagsterExecutionInterruptedError", "KeyboardInterrupt"):
+            return True
+    return False
+
+
+def group_assets(*, markdown: bool) -> list[str]:
+    """The names of the assets that a group has."""
+    return [PAGES, DOLMA, MARKDOWN] if markdown else [PAGES, DOLMA]
+
+
+def _job() -> dg.JobDefinition:
+    return collection_job(DEFAULT_COLLECTION)
+
+
+@cache
+def collection_job(collection: str) -> dg.JobDefinition:
+    """The job with a collection's whole graph."""
+    return build_definitions(collection).resolve_job_def(job_name(collection))
