@@ -3,14 +3,13 @@
 from collections.abc import Sequence
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from pdfocr_core.outputs.report import Books
 from pdfocr_core.records import DocumentStatus, StatusRow
 from pdfocr_core.telemetry import Telemetry
 
-_SHOWN = 20
+_SHOWN = 10
 
 
 def print_summary(
@@ -31,16 +30,19 @@ def print_summary(
             f"{books.unbalanced} with pages that do not add up.",
             style="red",
         )
-    bad = [row for row in rows if row.status is not DocumentStatus.OK]
-    if bad:
-        table = Table(box=None, pad_edge=False)
-        for column in ("status", "reason", "document", "what to do"):
-            table.add_column(column, overflow="fold")
-        for row in bad[:_SHOWN]:
-            table.add_row(*(Text(cell) for cell in (row.status.value, row.reason or "", row.url, row.remedy)))
-        console.print(table)
-        if len(bad) > _SHOWN:
-            console.print(f"… and {len(bad) - _SHOWN} more in report/documents.csv")
-    console.print(
-        f"Dolma: {workspace}/results   Markdown: {workspace}/markdown   Report: {workspace}/report", soft_wrap=True
-    )
+    _print_reasons(console, [row for row in rows if row.status is not DocumentStatus.OK])
+    for name, folder in (("Dolma", "results"), ("Markdown", "markdown"), ("Report", "report")):
+        console.print(f"{name + ':':10}{workspace}/{folder}", highlight=False, soft_wrap=True)
+
+
+def _print_reasons(console: Console, bad: Sequence[StatusRow]) -> None:
+    """What did not end well, by reason, each with what to do."""
+    by_reason: dict[tuple[str, str], list[StatusRow]] = {}
+    for row in bad:
+        by_reason.setdefault((row.status.value, row.reason or ""), []).append(row)
+    for (status, reason), rows in sorted(by_reason.items()):
+        console.print(Text(f"{len(rows)} {status}, {reason}: {rows[0].remedy}"), soft_wrap=True)
+        for row in rows[:_SHOWN]:
+            console.print(Text(f"    {row.url}"), soft_wrap=True)
+        if len(rows) > _SHOWN:
+            console.print(f"    … and {len(rows) - _SHOWN} more in report/documents.csv")

@@ -19,7 +19,7 @@ _REFUSAL = re.compile(
         (?:i['\u2019]?\s?a?m\s+(?:very\s+|so\s+)?)?(?:sorry|afraid)\b[^.]{{0,40}}?\b{_DECLINES}\s+{_DOES}{_WITH_IT}
       | i\s+apologi[sz]e\b[^.]{{0,60}}?\b{_DECLINES}\s+{_DOES}{_WITH_IT}
       | i\s*{_DECLINES}\s+{_DOES}{_WITH_IT}
-      | as\s+an?\s+(?:ai|(?:large\s+)?language)\s+(?:model|assistant)\b
+      | as\s+an?\s+(?:ai\s+(?:language\s+)?(?:model|assistant)|(?:large\s+)?language\s+model)\b
     )""",
     re.IGNORECASE | re.VERBOSE | re.DOTALL,
 )

@@ -20,9 +20,9 @@ from pdfocr_core.engines.judge import judge
 from pdfocr_core.engines.page import ParsedPage
 from pdfocr_core.errors import PageError, Reason
 from pdfocr_core.records import Attempt, Method, PageRecord, PageStatus
-from pdfocr_core.rendering.model import RenderedPage
+from pdfocr_core.rendering.model import RenderedPage, TextLayerText
 from pdfocr_core.serving.answers import Answer
-from pdfocr_core.settings import ReadSettings, TextLayer
+from pdfocr_core.settings import ReadSettings
 
 __all__ = ["Asker", "PageToRead", "now", "read_page"]
 
@@ -45,6 +45,8 @@ class PageToRead:
 
     Attributes:
         render: draws the page again: (degrees counter-clockwise, longest side in pixels) to a picture.
+        text_layer: reads the PDF's own text of the page, which costs, so only when the model has failed; None where
+            there is none that may be used.
     """
 
     document_id: str
@@ -52,6 +54,7 @@ class PageToRead:
     picture: RenderedPage
     longest_side_px: int
     render: Callable[[int, int], Awaitable[RenderedPage]]
+    text_layer: Callable[[], Awaitable[TextLayerText | None]]
     started_at: str
     attempts: list[Attempt] = field(default_factory=list)
 
@@ -80,11 +83,11 @@ async def read_page(
         except PageError as error:
             climb.note(error.reason, None, error.detail)
         else:
-            climb.take(answer)
+            await climb.take(answer)
         await climb.draw_again()
     if climb.record is None and time.monotonic() >= deadline:
         climb.last_reason = Reason.PAGE_DEADLINE
-    return climb.record or climb.give_up()
+    return climb.record or await climb.give_up()
 
 
 class _Climb:
@@ -115,7 +118,7 @@ class _Climb:
             return len(self.page.attempts)
         return self.settings.max_attempts
 
-    def take(self, answer: Answer) -> None:
+    async def take(self, answer: Answer) -> None:
         """Judge one answer: accept it, or note why not."""
         try:
             parsed = self.engine.parse(answer.text, width=self.picture.width, height=self.picture.height)
@@ -138,7 +141,7 @@ class _Climb:
         reason = judge(answer.text, parsed, answer.finish_reason)
         if reason is Reason.EMPTY_ANSWER:
             self._empty += 1
-            if self._no_text_believed():
+            if await self._no_text_believed():
                 self._accept(answer, parsed, ["no_text_found"])
                 return
         if reason is not None:
@@ -146,10 +149,15 @@ class _Climb:
             return
         self._accept(answer, parsed, ["rotation_unsettled"] if turn else [])
 
-    def _no_text_believed(self) -> bool:
-        layer = self.picture.text
-        has_layer = self.settings.text_layer is not TextLayer.OFF and layer is not None and layer.sound
-        return not has_layer and (self.engine.deterministic or self._empty >= _EMPTY_ANSWERS)
+    async def _no_text_believed(self) -> bool:
+        """An empty answer is usually right: believed once it is repeated, unless the PDF itself has letters there."""
+        if not self.engine.deterministic and self._empty < _EMPTY_ANSWERS:
+            return False
+        return await self._sound_layer() is None
+
+    async def _sound_layer(self) -> TextLayerText | None:
+        layer = await self.page.text_layer()
+        return layer if layer is not None and layer.sound and layer.characters else None
 
     def note(self, reason: Reason, answer: Answer | None, detail: str = "", *, step: int = 1) -> None:
         """Write down an attempt that did not serve, and where it leads."""
@@ -170,14 +178,14 @@ class _Climb:
                 return
             self.picture, self._drawn = picture, wanted
 
-    def give_up(self) -> PageRecord:
+    async def give_up(self) -> PageRecord:
         """The end of the ladder: a doubtful answer, the text layer, or a failed page."""
         if self._doubtful is not None:
             self._accept(*self._doubtful, flags=["rotation_unsettled"], count=False)
-            assert self.record is not None  # noqa: S101 - set by _accept
+        if self.record is not None:
             return self.record
-        layer = self.picture.text
-        if self.settings.text_layer is not TextLayer.OFF and layer is not None and layer.sound and layer.characters:
+        layer = await self._sound_layer()
+        if layer is not None:
             return self._finish(PageStatus.FALLBACK, Method.TEXT_LAYER, reason=self.last_reason, text=layer.markdown)
         return self._finish(PageStatus.FAILED, Method.NONE, reason=self.last_reason)
 

@@ -14,7 +14,7 @@ import logging
 import tempfile
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ from pdfocr_core.flow.group import GroupResult, GroupWork, Stages, finish_group,
 from pdfocr_core.flow.ladder import Asker, PageToRead, now, read_page
 from pdfocr_core.flow.window import Window
 from pdfocr_core.records import DocumentRecord, Method, PageRecord, PageStatus
-from pdfocr_core.rendering.model import RenderedPage
+from pdfocr_core.rendering.model import RenderedPage, TextLayerText
 from pdfocr_core.rendering.pool import RenderPool
 from pdfocr_core.settings import ReadSettings, TextLayer
 from pdfocr_core.sources.fetch import Fetcher
@@ -335,7 +335,8 @@ class _Flow:
     async def _render_chunk(self, opened: OpenDocument, numbers: Sequence[int]) -> None:
         try:
             started_at = now()
-            pages = await self._draw(opened, numbers, 0, self._longest_side(), want_text=self._wants_text(opened))
+            want_text = self._settings.text_layer is TextLayer.PREFER
+            pages = await self._draw(opened, numbers, 0, self._longest_side(), want_text=want_text)
             for number, page in zip(numbers, pages, strict=True):
                 record = self._without_model(opened, number, page, started_at)
                 if record is not None:
@@ -361,15 +362,20 @@ class _Flow:
     def _longest_side(self) -> int:
         return self._settings.render.longest_side_px
 
-    def _wants_text(self, opened: OpenDocument) -> bool:
-        return opened.kind == "pdf" and self._settings.text_layer is not TextLayer.OFF
-
     def _to_read(self, opened: OpenDocument, page: RenderedPage, started_at: str) -> PageToRead:
         async def render(rotation: int, longest_side: int) -> RenderedPage:
             (drawn,) = await self._draw(opened, [page.page], rotation, longest_side, want_text=False)
             if isinstance(drawn, PageError):
                 raise drawn
-            return replace(drawn, text=page.text)
+            return drawn
+
+        async def text_layer() -> TextLayerText | None:
+            if self._settings.text_layer is TextLayer.OFF or opened.kind != "pdf":
+                return None
+            if page.text is not None:
+                return page.text
+            (drawn,) = await self._draw(opened, [page.page], 0, self._longest_side(), want_text=True)
+            return None if isinstance(drawn, PageError) else drawn.text
 
         return PageToRead(
             document_id=opened.document.document_id,
@@ -377,6 +383,7 @@ class _Flow:
             picture=page,
             longest_side_px=self._longest_side(),
             render=render,
+            text_layer=text_layer,
             started_at=started_at,
         )
 

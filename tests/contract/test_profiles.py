@@ -57,7 +57,9 @@ def test_the_request_is_laid_out_as_the_profile_says(profile: Profile) -> None:
     format_ = engine.image_format
     sent = json.loads(engine.request(picture, format_, temperature=engine.temperatures[0], served_model="served"))
     system = [message for message in sent["messages"] if message["role"] == "system"]
-    assert [message["content"] for message in system] == ([] if profile.message.system is None else [profile.message.system])
+    assert [message["content"] for message in system] == (
+        [] if profile.message.system is None else [profile.message.system]
+    )
     content = sent["messages"][-1]["content"]
     kinds = {"text": "text", "image_url": "image"}
     assert tuple(kinds[part["type"]] for part in content) == profile.message.order

@@ -29,7 +29,9 @@ def engine(name: str, **values: object) -> Engine:
 
 
 def body(subject: Engine, temperature: float = 0.1) -> dict[str, object]:
-    parsed: dict[str, object] = json.loads(subject.request(PICTURE, "png", temperature=temperature, served_model="served"))
+    parsed: dict[str, object] = json.loads(
+        subject.request(PICTURE, "png", temperature=temperature, served_model="served")
+    )
     return parsed
 
 

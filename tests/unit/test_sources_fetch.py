@@ -101,7 +101,7 @@ def test_many_threads_get_each_its_own_member(tmp_path: Path, work: Path) -> Non
     for name in ("x.tgz", "y.tgz"):
         make_tar(tmp_path / name, 60)
     jobs = [(number, d) for name in ("x.tgz", "y.tgz") for number, d in enumerate(documents_of(tmp_path / name))]
-    random.Random(1).shuffle(jobs)  # noqa: S311
+    random.Random(1).shuffle(jobs)
     with Fetcher() as fetcher, ThreadPoolExecutor(8) as threads:
         fetched = list(threads.map(lambda job: fetcher.fetch(job[1], work).path.read_bytes(), jobs))
     assert fetched == [content(number) for number, _ in jobs]

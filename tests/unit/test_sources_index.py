@@ -45,7 +45,7 @@ def test_groups_do_not_depend_on_the_order_of_listing() -> None:
     documents = [pdf(f"{number}.pdf", number % 7) for number in range(200)]
     documents += [Document(f"/d/x.tar::{n}.pdf", f"1-1#{n}", 1, 2, member=n) for n in range(50)]
     keys = [group.key for group in group_documents(documents, 20)]
-    random.Random(3).shuffle(documents)  # noqa: S311
+    random.Random(3).shuffle(documents)
     groups = group_documents(documents, 20)
     assert [group.key for group in groups] == keys
     members = [document.member for group in groups for document in group.documents if document.member is not None]

@@ -19,7 +19,7 @@ _KIND = r"([A-Za-z_][\w-]*)"
 # One of the two marks may be missing.
 _HEADER = re.compile(rf"(?:<\|det\|>)?[ \t]*{_KIND}?{_PLACE}[ \t]*<\|/det\|>|<\|det\|>[ \t]*{_KIND}{_PLACE}")
 _REF = re.compile(r"<\|ref\|>(.*?)<\|/ref\|>", re.DOTALL)
-_MARKUP = re.compile(r"<[|\uff5c][^<>\n]{0,40}[|\uff5c]>")
+_MARKUP = re.compile(r"<[|\uff5c]/?\w[^<>|\n]{0,38}[|\uff5c]>")
 _LABELLED = re.compile(r"!\[([A-Za-z][\w -]*\+?)\]\((\d+(?:\.\d+)?(?:\s*,\s*\d+(?:\.\d+)?){3})\)[ \t]*")
 # What stands in a pair is a kind of region when the page was asked for as Markdown, and the text itself when asked for as
 # lines; these are the kinds.

@@ -161,7 +161,7 @@ class _Reader(HTMLParser):
             self._write("\n\n```\n")
         elif tag in {"ul", "ol"}:
             self._lists.append(1 if tag == "ol" else None)
-            self._write("\n" if len(self._lists) > 1 else "\n\n")
+            self._write("" if len(self._lists) > 1 else "\n\n")  # an inner list's items begin their own lines
         elif tag == "li":
             self._write(f"\n{'  ' * (len(self._lists) - 1)}{self._marker()} ")
         elif not self._lists:
@@ -176,7 +176,7 @@ class _Reader(HTMLParser):
         elif tag in {"ul", "ol"}:
             if self._lists:
                 self._lists.pop()
-            self._write("\n" if self._lists else "\n\n")
+            self._write("" if self._lists else "\n\n")
         elif tag != "li" and not self._lists:
             self._write("\n\n")
 
