@@ -177,6 +177,7 @@ class Session:
             prompt_file=Path(server.prompt_file) if server.prompt_file else None,
             text_layer=read.text_layer.value,
             structured=self.kind is EngineKind.VLLM,
+            temperatures=read.temperatures if "temperatures" in read.model_fields_set else None,
             **{name: getattr(read.render, name) for name in _PICTURE & read.render.model_fields_set},
         )
 

@@ -98,7 +98,7 @@ class _Climb:
         self.picture = page.picture
         self.record: PageRecord | None = None
         self.last_reason: Reason = Reason.INTERNAL_ERROR
-        self._temperatures = settings.temperatures if engine.temperatures is None else engine.temperatures
+        self._temperatures = engine.temperatures
         self._step = 0  # answers that were bad by themselves; a turn of the page is not one
         self._rotation = 0
         self._seen = {0}

@@ -24,6 +24,7 @@ EDGE_SHARE = 0.12  # gutters are looked for in the middle of the region only
 GUTTER_HEIGHTS = 0.4  # narrowest gutter, in line heights
 COLUMN_HEIGHTS = 7.0  # narrowest column of prose, in line heights
 FILLED_SHARE = 0.5  # lines of prose fill at least this much of their column in the median
+ALIGNED_SHARE = 0.7  # rows beside running text stand on its lines this often only in tables
 MIN_SIDE = 3
 MAX_TRIES = 6
 MAX_DEPTH = 8
@@ -104,7 +105,7 @@ def _banded(lines: Sequence[Line], height: float) -> list[_Band] | None:
         return None
     for gutter in _candidates(narrow, left, right, height):
         bands = _bands(lines, gutter.at, 0.15 * height)
-        if any(_is_two_columns(band, gutter, height) for band in bands if not band.crossing):
+        if any(_is_two_columns(band, height) for band in bands if not band.crossing):
             return bands
     return None
 
@@ -139,7 +140,7 @@ def _bands(lines: Sequence[Line], at: float, margin: float) -> list[_Band]:
     return bands
 
 
-def _is_two_columns(band: _Band, gutter: _Gutter, height: float) -> bool:
+def _is_two_columns(band: _Band, height: float) -> bool:
     left, right = band.left, band.right
     if len(left) < MIN_SIDE or len(right) < MIN_SIDE:
         return False
@@ -152,7 +153,9 @@ def _is_two_columns(band: _Band, gutter: _Gutter, height: float) -> bool:
     if not any(prose):
         return False
     text, box = (left, right) if prose[0] else (right, left)
-    return len(group_rows(box)) >= MIN_SIDE and _aligned_share(box, text, height) < 0.5 < gutter.right - gutter.left
+    rows = len(group_rows(box))
+    by_chance = ALIGNED_SHARE if rows >= 2 * MIN_SIDE else 0.5 * ALIGNED_SHARE
+    return rows >= MIN_SIDE and _aligned_share(box, text, height) < by_chance
 
 
 def _is_prose(side: Sequence[Line], height: float) -> bool:
@@ -167,7 +170,7 @@ def _aligned_share(box: Sequence[Line], text: Sequence[Line], height: float) -> 
     top, bottom = _top(text), _bottom(text)
     rows = [row.middle for row in group_rows(box) if top <= row.middle <= bottom]
     middles = [line.middle for line in text]
-    return sum(any(abs(row - middle) < 0.2 * height for middle in middles) for row in rows) / max(1, len(rows))
+    return sum(any(abs(row - middle) < 0.15 * height for middle in middles) for row in rows) / max(1, len(rows))
 
 
 def _split_at_widest_gap(lines: Sequence[Line], height: float) -> tuple[list[Line], list[Line]]:

@@ -134,10 +134,12 @@ def _html(lines: Sequence[Line], xs: list[float], ys: list[float], strokes: Ruli
     filled = [cell for cell, members in texts.items() if members]
     if len({cell.top for cell in filled}) < 2 or len({cell.left for cell in filled}) < 2:
         return None
+    # Positions at which no cell begins are no rows or columns of their own.
+    tops, lefts = sorted({cell.top for cell in cells}), sorted({cell.left for cell in cells})
     rows = []
-    for top in range(len(ys) - 1):
+    for top in tops:
         starting = sorted((cell for cell in cells if cell.top == top), key=lambda cell: cell.left)
-        rows.append("<tr>" + "".join(_cell_html(cell, texts[cell]) for cell in starting) + "</tr>")
+        rows.append("<tr>" + "".join(_cell_html(cell, tops, lefts, texts[cell]) for cell in starting) + "</tr>")
     return "\n".join(["<table>", *rows, "</table>"])
 
 
@@ -180,12 +182,13 @@ def _interval(edges: Sequence[float], value: float) -> int:
     return max(0, sum(edge < value for edge in edges) - 1)
 
 
-def _cell_html(cell: _Cell, lines: Sequence[Line]) -> str:
+def _cell_html(cell: _Cell, tops: Sequence[int], lefts: Sequence[int], lines: Sequence[Line]) -> str:
     text = ""
     for row in group_rows(lines):
         text = join_lines(text, row.text)
     # Only what a reader of HTML would take for markup is escaped.
     text = _ENTITY.sub("&amp;", text).replace("<", "&lt;")
-    rows, columns = cell.bottom - cell.top + 1, cell.right - cell.left + 1
+    rows = sum(cell.top <= top <= cell.bottom for top in tops)
+    columns = sum(cell.left <= left <= cell.right for left in lefts)
     spans = (f' rowspan="{rows}"' if rows > 1 else "") + (f' colspan="{columns}"' if columns > 1 else "")
     return f"<td{spans}>{text}</td>"

@@ -21,7 +21,7 @@ ANSWERS = {
     "layout_json": json.dumps([{"bbox": [100, 100, 900, 200], "category": "Text", "text": WORDS}]),
     "html_blocks": f'<div data-label="Text" data-bbox="100 100 900 200"><p>{WORDS}</p></div>',
     "hpd_blocks": f"<BLOCK> text [100, 100, 900, 200] <CHILD> {WORDS}",
-    "det_blocks": f"<|det|>text [100, 100, 900, 200]<|/det|>{WORDS}<｜end▁of▁sentence｜>",  # noqa: RUF001 - its token
+    "det_blocks": f"<|det|>text [100, 100, 900, 200]<|/det|>{WORDS}<｜end▁of▁sentence｜>",
 }
 ALL = all_profiles()
 # Every model of the field that a chat server can read pages with.

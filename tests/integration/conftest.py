@@ -60,17 +60,14 @@ class Command:
     def books(self) -> dict[str, Any]:
         return json.loads(self("status", self.workspace, "--json").stdout)
 
-    def status_rows(self) -> dict[str, dict[str, Any]]:
-        """Status rows by the document's name below the folder of samples."""
+    def status_rows(self, root: Path = SAMPLES) -> dict[str, dict[str, Any]]:
+        """Status rows by the document's name below `root`."""
         rows = [
             json.loads(line)
             for path in sorted((self.workspace / "status").glob("*.jsonl"))
             for line in path.read_text().splitlines()
         ]
-        return {
-            row["url"].rsplit("/", 1)[-1] if "::" not in row["url"] else row["url"].rsplit("/samples/")[-1]: row
-            for row in rows
-        }
+        return {row["url"].removeprefix(f"{root}/"): row for row in rows}
 
     def dolma(self) -> list[dict[str, Any]]:
         return [

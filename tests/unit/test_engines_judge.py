@@ -132,7 +132,7 @@ def test_where_a_loop_was_trimmed_the_rest_is_judged() -> None:
     "text",
     [
         "I'm sorry, but I can't assist with that request.",
-        "I’m sorry, I cannot transcribe the text in this image.",  # noqa: RUF001 - as models write it
+        "I’m sorry, I cannot transcribe the text in this image.",
         "I am unable to read the document because it is too blurry.",
         "Sorry, I'm not able to process this page.",
         "I apologize, but I am unable to view the image.",

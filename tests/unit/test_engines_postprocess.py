@@ -177,7 +177,7 @@ def test_one_fence_around_the_whole_answer_is_unwrapped() -> None:
 
 
 def test_tokens_of_begin_and_end_are_dropped() -> None:
-    raw = "<｜begin▁of▁sentence｜>Text.<|im_end|><｜end▁of▁sentence｜>\n"  # noqa: RUF001 - as the tokenizer writes them
+    raw = "<｜begin▁of▁sentence｜>Text.<|im_end|><｜end▁of▁sentence｜>\n"
     assert run("special_tokens", raw).text == "Text."
     assert run("special_tokens", "<|ref|>a<|/ref|>").text == "<|ref|>a<|/ref|>"
 
@@ -238,6 +238,11 @@ def test_doctags_that_break_off_keep_what_there_is() -> None:
 def test_nested_lists_are_indented() -> None:
     raw = "<unordered_list><list_item>a</list_item><unordered_list><list_item>b</list_item></unordered_list></unordered_list>"
     assert run("doctags", raw).text == "- a\n  - b"
+
+
+def test_a_loop_of_opening_tags_does_no_harm() -> None:
+    assert run("doctags", "<unordered_list><list_item>" * 5000 + "a").text.strip() == "a"
+    assert run("doctags", "<group>" * 5000 + "<text>a</text>").text == "a"
 
 
 def test_text_without_doctags_is_refused() -> None:

@@ -26,7 +26,14 @@ ENGINE = "e" * 16
 
 def page(number: int, text: str = "", status: PageStatus = PageStatus.OK, **more: object) -> PageRecord:
     return PageRecord(
-        document_id="d", content_id="c", page=number, status=status, text=text, method=Method.MODEL, engine_id=ENGINE, **more
+        document_id="d",
+        content_id="c",
+        page=number,
+        status=status,
+        text=text,
+        method=Method.MODEL,
+        engine_id=ENGINE,
+        **more,
     )
 
 

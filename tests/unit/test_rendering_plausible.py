@@ -1,4 +1,3 @@
-# ruff: noqa: RUF001 - letters that look alike are what this is about
 from __future__ import annotations
 
 import pytest

@@ -41,6 +41,8 @@ _ELEMENTS = (
     | _PARAGRAPHS
     | set(_HEADINGS)
 )
+# A page does not nest deeper; a model in a loop does, without end.
+_MAX_DEPTH = 40
 _TOKEN = re.compile(r"<(/?)([a-z]+(?:_[a-z]+)*(?:_\d+)?)>|<_([^<>\s]{1,30})_>")
 _EDGES = re.compile(r"<\|?(?:end_of_utterance|im_end|endoftext)\|?>|<page_break>")
 _BULLET = re.compile(r"\A[-*•·▪◦○●]\s+")
@@ -120,7 +122,8 @@ def _step(stack: list[_Node], closing: str, name: str, language: str | None) -> 
 def _open(stack: list[_Node], name: str) -> None:
     node = _Node(name)
     stack[-1].children.append(node)
-    stack.append(node)
+    if len(stack) < _MAX_DEPTH:
+        stack.append(node)
 
 
 def _close(stack: list[_Node], name: str) -> None:
@@ -178,7 +181,11 @@ def _block(node: _Node) -> str:
 
 def _items(node: _Node, *, indent: int) -> Iterator[str]:
     number = 0
-    for child in node.inner():
+    for child in node.children:
+        if isinstance(child, str):
+            if child.strip():  # words outside of any item
+                yield " " * indent + " ".join(child.split())
+            continue
         if child.tag in _LISTS:
             yield from _items(child, indent=indent + 2)
             continue

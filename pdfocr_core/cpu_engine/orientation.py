@@ -1,0 +1,61 @@
+"""Which way up a page lies, told from a few of its lines before all are read.
+
+Lines of a page on its side make boxes that are higher than wide. Which of two opposite directions is right shows when a
+handful of lines is read both ways: upside down, recognition is unsure of itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from statistics import fmean
+
+import numpy as np
+
+from pdfocr_core.cpu_engine.picture import Pixels
+from pdfocr_core.cpu_engine.recogniser import Read, Spot
+
+__all__ = ["flipped", "turn_needed"]
+
+PROBES = 6
+SURE = 0.9  # mean score from which the direction is not doubted
+MARGIN = 0.12  # by how much the other direction must be better
+READABLE = 0.6  # below, neither direction is text that the model knows
+
+Reader = Callable[[Sequence[Pixels]], Sequence[Read]]
+
+
+def turn_needed(spots: Sequence[Spot], read: Reader) -> int:
+    """Degrees counter-clockwise, 0, 90, 180 or 270, by which the picture must be turned to read upright."""
+    tall = [spot for spot in spots if spot.is_tall]
+    wide = [spot for spot in spots if spot.is_wide]
+    sideways = sum(spot.length for spot in tall) > sum(spot.length for spot in wide)
+    probes = _probes(tall if sideways else wide)
+    if not probes:
+        return 0
+    as_cut = fmean(_score(answer) for answer in read([spot.crop for spot in probes]))
+    if not sideways and as_cut >= SURE:
+        return 0
+    # The crop of a tall box has been turned by 90 degrees already; turned over, it has been by 270.
+    turned_over = fmean(_score(answer) for answer in read([flipped(spot.crop) for spot in probes]))
+    if sideways:
+        # Columns of upright characters (Chinese, Japanese) read badly both ways and are left alone.
+        return 0 if max(as_cut, turned_over) < READABLE else 90 if as_cut >= turned_over else 270
+    return 180 if turned_over >= max(READABLE, as_cut + MARGIN) else 0
+
+
+def flipped(crop: Pixels) -> Pixels:
+    """The crop upside down."""
+    return np.ascontiguousarray(crop[::-1, ::-1])
+
+
+def _probes(spots: Sequence[Spot]) -> list[Spot]:
+    """Lines long enough to tell by; the very longest cost most and tell no more."""
+    ordered = sorted(spots, key=lambda spot: spot.length, reverse=True)
+    telling = ordered[: max(PROBES, len(ordered) // 2)]
+    step = max(1, len(telling) // PROBES)
+    return telling[step // 2 :: step][:PROBES]
+
+
+def _score(answer: Read) -> float:
+    """A reading of one or two characters proves nothing, however sure."""
+    return answer.score if len(answer.text.strip()) > 2 else 0.5 * answer.score

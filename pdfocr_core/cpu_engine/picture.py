@@ -1,0 +1,85 @@
+"""From the bytes of a request to a picture that recognition can bear."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, UnidentifiedImageError
+
+__all__ = ["BadPicture", "Pixels", "decode", "fitted"]
+
+Pixels = NDArray[np.uint8]
+
+MAX_PIXELS = 100_000_000  # refused by the header, before anything is decoded
+LONGEST_SIDE = 2000
+UPSCALED_SIDE = 1600  # small pictures grow until one of the two is reached …
+SHORT_SIDE = 736
+MAX_GROWTH = 4.0
+MAX_ASPECT = 4  # thinner pages are widened with white: recognition scales by the short side
+
+
+class BadPicture(ValueError):
+    """The bytes are not a picture that this server reads."""
+
+
+def decode(data: bytes) -> Pixels:
+    """Decode to blue, green, red.
+
+    Raises:
+        BadPicture: not a picture, a damaged one, or one with too many pixels.
+    """
+    try:
+        with Image.open(io.BytesIO(data)) as image:
+            if image.width * image.height > MAX_PIXELS:
+                raise BadPicture(f"the image has {image.width}x{image.height} pixels; at most {MAX_PIXELS} are read")
+            image.draft("RGB", (LONGEST_SIDE, LONGEST_SIDE))
+            return _on_white(image)
+    except BadPicture:
+        raise
+    except UnidentifiedImageError:
+        raise BadPicture("the image data is no picture that can be recognised; send PNG, JPEG or WebP") from None
+    except Exception as error:
+        # Damaged files make the decoders raise nearly anything.
+        raise BadPicture(f"the image cannot be decoded: {error}") from error
+
+
+def _on_white(image: Any) -> Pixels:
+    if image.mode in {"RGBA", "LA", "PA"} or "transparency" in image.info:
+        overlay = image.convert("RGBA")
+        image = Image.new("RGBA", overlay.size, "white")
+        image.alpha_composite(overlay)
+    pixels = np.asarray(image.convert("RGB"))
+    return np.ascontiguousarray(pixels[:, :, ::-1])
+
+
+def fitted(pixels: Pixels) -> Pixels:
+    """Bring the picture to a size in which time and memory are bounded and small print still reads."""
+    height, width = pixels.shape[:2]
+    longest = max(height, width)
+    if longest > LONGEST_SIDE:
+        pixels = _scaled(pixels, LONGEST_SIDE / longest, cv2.INTER_AREA)
+    pixels = _widened(pixels)
+    height, width = pixels.shape[:2]
+    growth = min(SHORT_SIDE / min(height, width), UPSCALED_SIDE / max(height, width), MAX_GROWTH)
+    return _scaled(pixels, growth, cv2.INTER_CUBIC) if growth > 1.05 else pixels
+
+
+def _scaled(pixels: Pixels, factor: float, interpolation: int) -> Pixels:
+    height, width = pixels.shape[:2]
+    size = (max(1, round(width * factor)), max(1, round(height * factor)))
+    return np.asarray(cv2.resize(pixels, size, interpolation=interpolation), dtype=np.uint8)
+
+
+def _widened(pixels: Pixels) -> Pixels:
+    """Add white to the right or below, so that no place on the page changes."""
+    height, width = pixels.shape[:2]
+    wanted_width, wanted_height = max(width, -(-height // MAX_ASPECT)), max(height, -(-width // MAX_ASPECT))
+    if (wanted_width, wanted_height) == (width, height):
+        return pixels
+    widened = np.full((wanted_height, wanted_width, 3), 255, dtype=np.uint8)
+    widened[:height, :width] = pixels
+    return widened

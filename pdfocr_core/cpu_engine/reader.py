@@ -1,0 +1,105 @@
+"""One page from its bytes to its answer."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from statistics import median
+
+from pdfocr_core.cpu_engine.answer import Answer
+from pdfocr_core.cpu_engine.language import guess_language
+from pdfocr_core.cpu_engine.orientation import flipped, turn_needed
+from pdfocr_core.cpu_engine.picture import Pixels, decode, fitted
+from pdfocr_core.cpu_engine.recogniser import Read, Recogniser, Spot
+from pdfocr_core.cpu_engine.rulings import find_rulings, is_drawing, straightened
+from pdfocr_core.layout.model import Line, text_height
+from pdfocr_core.layout.page import to_markdown
+
+__all__ = ["PageReader"]
+
+# Below this score a reading is more likely noise (a stain, a hatching, an unknown script) than text.
+MIN_SCORE = 0.5
+DOUBTFUL = 0.8
+MAX_SKEW = 15.0  # degrees
+
+
+class PageReader:
+    """Reads pages one after the other; holds the models."""
+
+    def __init__(self) -> None:
+        self._recogniser = Recogniser()
+
+    def read(self, data: bytes) -> Answer:
+        """Read one picture.
+
+        Raises:
+            BadPicture: the bytes are no picture that can be read.
+        """
+        pixels = fitted(decode(data))
+        spots = self._recogniser.find(pixels)
+        seen: dict[int, Read] = {}
+
+        def read_once(crops: Sequence[Pixels]) -> list[Read]:
+            """Lines read to find the orientation need not be read again."""
+            answers = self._recogniser.read(crops)
+            seen.update({id(crop): answer for crop, answer in zip(crops, answers, strict=True)})
+            return answers
+
+        turn = turn_needed(spots, read_once)
+        if turn:
+            return Answer(turn=turn)
+        reads = self._read_all(spots, {id(spot.crop): seen[id(spot.crop)] for spot in spots if id(spot.crop) in seen})
+        return _understood(pixels, spots, reads)
+
+    def _read_all(self, spots: Sequence[Spot], known: dict[int, Read]) -> list[Read]:
+        unread = [spot for spot in spots if id(spot.crop) not in known]
+        fresh = self._recogniser.read([spot.crop for spot in unread])
+        reads = known | {id(spot.crop): answer for spot, answer in zip(unread, fresh, strict=True)}
+        # Text in a margin runs upwards or downwards: the crop was turned one way, the other may be right.
+        doubtful = [spot for spot in spots if spot.is_tall and reads[id(spot.crop)].score < DOUBTFUL]
+        for spot, answer in zip(
+            doubtful, self._recogniser.read([flipped(spot.crop) for spot in doubtful]), strict=True
+        ):
+            if answer.score > reads[id(spot.crop)].score:
+                reads[id(spot.crop)] = answer
+        return [reads[id(spot.crop)] for spot in spots]
+
+
+def _understood(pixels: Pixels, spots: Sequence[Spot], reads: Sequence[Read]) -> Answer:
+    height, width = pixels.shape[:2]
+    angle = _skew(spots)
+    lines = [
+        _placed(spot, read, angle, width / 2, height / 2)
+        for spot, read in zip(spots, reads, strict=True)
+        if read.score >= MIN_SCORE and read.text.strip()
+    ]
+    grey = straightened(pixels, angle)
+    page = to_markdown(lines, width, height, find_rulings(grey, text_height(lines)) if lines else None)
+    return Answer(
+        markdown=page.markdown,
+        language=guess_language(page.markdown),
+        is_table=page.is_table,
+        is_diagram=not page.is_table and is_drawing(grey, lines),
+    )
+
+
+def _skew(spots: Sequence[Spot]) -> float:
+    """How far the lines of the page run downhill, in degrees."""
+    angles = [
+        math.degrees(math.atan2(spot.corners[1][1] - spot.corners[0][1], spot.corners[1][0] - spot.corners[0][0]))
+        for spot in spots
+        if spot.width > 6 * spot.height
+    ]
+    angle = median(angles) if len(angles) >= 3 else 0.0
+    return angle if abs(angle) <= MAX_SKEW else 0.0
+
+
+def _placed(spot: Spot, read: Read, angle: float, middle_x: float, middle_y: float) -> Line:
+    """The line's upright box on the page without its skew."""
+    turn = math.radians(-angle)
+    from_x = float(spot.corners[:, 0].mean()) - middle_x
+    from_y = float(spot.corners[:, 1].mean()) - middle_y
+    x = middle_x + from_x * math.cos(turn) - from_y * math.sin(turn)
+    y = middle_y + from_x * math.sin(turn) + from_y * math.cos(turn)
+    half_width, half_height = spot.width / 2, spot.height / 2
+    return Line(read.text, x - half_width, y - half_height, x + half_width, y + half_height, read.score)
