@@ -8,9 +8,6 @@ PORT      ?= 3000
 BIN       := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-# The history of the runs that `make run` starts; `make dev` shows it.
-export DAGSTER_HOME ?= $(abspath $(WORKSPACE)).dagster
-
 .DEFAULT_GOAL := help
 .PHONY: help run dev test check format vllm-test clean
 
@@ -36,7 +33,8 @@ run: $(INSTALLED)  ## Read SOURCES="…" (default: samples) into WORKSPACE=… (
 	@$(BIN)/pdfocr run $(SOURCES) --workspace $(WORKSPACE); code=$$?; [ $$code -eq 3 ] || exit $$code
 
 dev: $(INSTALLED)  ## Open the Dagster UI on what `make run` wrote
-	@mkdir -p $(DAGSTER_HOME)
+	@# `pdfocr run` keeps the history of its runs beside the workspace unless DAGSTER_HOME says otherwise.
+	@export DAGSTER_HOME="$${DAGSTER_HOME:-$(abspath $(WORKSPACE)).dagster}"; mkdir -p "$$DAGSTER_HOME"; \
 	PDFOCR_WORKSPACE=$(abspath $(WORKSPACE)) PDFOCR_SOURCES="$(abspath $(SOURCES))" \
 	  $(BIN)/dagster dev -w workspace.yaml -p $(PORT)
 

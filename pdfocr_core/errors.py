@@ -82,7 +82,7 @@ REMEDIES: dict[Reason, str] = {
     Reason.NOT_A_PDF: "The bytes are neither a PDF nor a picture we read. Check what the file really is.",
     Reason.CORRUPT_PDF: "The PDF is damaged beyond what the reader repairs. Try `qpdf in.pdf out.pdf`.",
     Reason.TRUNCATED: "The end of the file is missing. Download it again.",
-    Reason.PASSWORD_REQUIRED: "Set PDFOCR_PASSWORDS to a list of passwords, one a line, and run again.",
+    Reason.PASSWORD_REQUIRED: "Set PDFOCR_PASSWORDS to the passwords, one a line, and run `pdfocr retry`.",
     Reason.UNSUPPORTED_ENCRYPTION: "Open it with the program that has the certificate and save it without encryption.",
     Reason.NO_PAGES: "The PDF holds no page. Check how it was made.",
     Reason.UNSUPPORTED_IMAGE: "Convert the picture to PNG, JPEG, TIFF or WebP.",

@@ -50,7 +50,7 @@ def choose_engine(settings: ServerSettings) -> EngineKind:
     if settings.server_urls:
         return EngineKind.REMOTE
     try:
-        find_vllm()
+        find_vllm(settings.vllm_program)
     except ConfigurationError:
         return EngineKind.CPU
     return EngineKind.VLLM if _gpu_is_visible() else EngineKind.CPU
@@ -102,6 +102,7 @@ def build_server(settings: ServerSettings, kind: EngineKind) -> InferenceServer:
         serve_args=profile.serve.args,
         extra_args=settings.vllm_args,
         env=profile.serve.env,
+        executable=settings.vllm_program,
         ready_timeout_s=settings.ready_timeout_s,
     )
 

@@ -98,6 +98,7 @@ class ReadSettings(_Settings):
     checkpoint_bytes: int = Field(4 * 1024**2, gt=0, description="… or this many bytes of records, whichever is first.")
     render: RenderSettings = RenderSettings()
     passwords: tuple[str, ...] = Field((), repr=False, description="Tried on encrypted PDFs; never logged.")
+    retry: tuple[str, ...] = Field((), description="Reasons whose documents and pages are read again in a done group.")
     reuse: bool = Field(True, description="Take results committed under the same engine; false reads again.")
 
 
@@ -110,6 +111,7 @@ class ServerSettings(_Settings):
     server_urls: tuple[str, ...] = Field((), description="Base URLs with /v1 of servers that run already.")
     api_key: str | None = Field(None, repr=False, description="Sent as Bearer token to server_urls; never logged.")
     vllm_args: tuple[str, ...] = Field((), description="Arguments for `vllm serve`; they override the profile's.")
+    vllm_program: str | None = Field(None, description="Path of the `vllm` program; unset: it is looked for.")
     cpu_workers: int = Field(0, ge=0, description="Processes of the CPU server; 0 means one per core.")
     ready_timeout_s: float = Field(1800.0, gt=0, description="How long a starting server may load.")
     restarts: int = Field(5, ge=0, description="How often a dead server is started again in one run.")

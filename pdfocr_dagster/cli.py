@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from pdfocr_core.errors import ConfigurationError, PdfocrError
+from pdfocr_core.errors import PdfocrError
 from pdfocr_core.settings import EngineKind, TextLayer
 
 app = typer.Typer(
@@ -24,7 +24,7 @@ app = typer.Typer(
     help="Turn collections of PDFs into text for language models.",
 )
 
-OK, FAILED, WRONG_USE, NOT_ALL_OK = 0, 1, 2, 3
+OK, FAILED, WRONG_USE = 0, 1, 2
 
 WorkspaceOption = Annotated[
     str, typer.Option("--workspace", "-w", envvar="PDFOCR_WORKSPACE", help="Local folder or s3:// URL for all results.")
@@ -68,6 +68,8 @@ def run(
     quiet: Annotated[bool, typer.Option(help="No progress, only the summary.")] = False,
 ) -> None:
     """Index the sources, read everything that is not done, write the results and the report."""
+    from pdfocr_dagster.command import Order, carry_out
+
     # A process started in the background by a script may ignore Ctrl-C, and Dagster would then ignore SIGTERM too.
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -85,74 +87,56 @@ def run(
         "reuse": False if reread else None,
     }
     index = {"sources": sources, "pages_per_group": pages_per_group}
-    console = Console(stderr=True)
-    try:
-        code = _run(
-            console,
-            workspace=_absolute(workspace),
-            collection=collection,
-            index=_without_none(index),
-            resources={"inference": _without_none(inference), "pages": _without_none(pages)},
-            markdown=markdown,
-            again=reread,
-            as_json=as_json,
-            quiet=quiet,
+    raise typer.Exit(
+        carry_out(
+            Order(
+                workspace=_absolute(workspace),
+                collection=collection,
+                index=_without_none(index),
+                resources={"inference": _without_none(inference), "pages": _without_none(pages)},
+                markdown=markdown,
+                again=reread,
+                as_json=as_json,
+                quiet=quiet,
+            ),
+            Console(stderr=True),
         )
-    except KeyboardInterrupt:
-        console.print("Stopped. What was read is kept; the same command goes on from here.")
-        code = 128 + signal.SIGINT
-    except PdfocrError as error:
-        console.print(f"pdfocr: {error}", style="red", markup=False, highlight=False, soft_wrap=True)
-        code = WRONG_USE if isinstance(error, ConfigurationError) else FAILED
-    raise typer.Exit(code)
+    )
 
 
-def _run(
-    console: Console,
-    *,
-    workspace: str,
-    collection: str,
-    index: dict[str, Any],
-    resources: dict[str, dict[str, Any]],
-    markdown: bool,
-    again: bool,
-    as_json: bool,
-    quiet: bool,
-) -> int:
+@app.command()
+def retry(
+    workspace: Annotated[str, typer.Argument(help="The workspace with documents that did not end well.")],
+    reason: Annotated[list[str] | None, typer.Option(help="Reason code to read again; repeat for more.")] = None,
+    status: Annotated[list[str] | None, typer.Option(help="All reasons of documents with this status.")] = None,
+    engine: Annotated[EngineKind | None, typer.Option(help="As for `pdfocr run`.")] = None,
+    model: Annotated[str | None, typer.Option(help="As for `pdfocr run`.")] = None,
+    server: Annotated[list[str] | None, typer.Option(help="As for `pdfocr run`.")] = None,
+    text_layer: Annotated[TextLayer | None, typer.Option(help="As for `pdfocr run`.")] = None,
+    markdown: Annotated[bool, typer.Option(help="Write Markdown files too.")] = True,
+    collection: Annotated[str, typer.Option(help="As for `pdfocr run`.")] = "pdfocr",
+    quiet: Annotated[bool, typer.Option(help="No progress, only the summary.")] = False,
+) -> None:
+    """Read again what failed, and only that: documents and pages with these reasons. Without options: all failures."""
     from pdfocr_core.outputs.report import books_of
     from pdfocr_core.workspace import open_workspace
-    from pdfocr_dagster import local_run, runs
-    from pdfocr_dagster.progress import Progress
-    from pdfocr_dagster.summary import print_summary
+    from pdfocr_dagster.command import Order, carry_out, reasons_of
 
-    resources = {**resources, "workspace": {"root": workspace}}
-    names = runs.group_assets(markdown=markdown)
-    with runs.open_instance(workspace) as (instance, home), local_run.sharing() as shared:
-        if not quiet:
-            console.print(f"History for the Dagster UI: {home}", highlight=False, soft_wrap=True)
-        runs.repair_runs(instance)
-        of_collection = runs.CollectionRuns(instance, collection, resources)
-        of_collection.check_owner(workspace)
-        with Progress(shared.telemetry, console, quiet=quiet):
-            shared.telemetry.phase = "listing the sources"
-            success = of_collection.index(index)
-            if success:
-                todo = of_collection.todo(open_workspace(workspace).group_keys(), names, again=again)
-                shared.telemetry.phase = "reading" if todo else "nothing new to read"
-                success = of_collection.groups(todo, names)
-                shared.telemetry.phase = "writing the report"
-                success &= of_collection.report()
-        for error in shared.failures:
-            console.print(f"pdfocr: {error}", style="red", markup=False, highlight=False, soft_wrap=True)
-        if not success:
-            configuration = bool(shared.failures) and all(isinstance(e, ConfigurationError) for e in shared.failures)
-            return WRONG_USE if configuration else FAILED
-        telemetry = shared.telemetry
-    books, rows = books_of(open_workspace(workspace))
-    if as_json:
-        typer.echo(json.dumps(books.to_json(), indent=1))
-    print_summary(console, books, rows, workspace, telemetry)
-    return OK if books.not_ok == 0 and books.pending == 0 else NOT_ALL_OK
+    root = _existing(workspace)
+    reasons = set(reason or ())
+    if status or not reasons:
+        reasons |= reasons_of(books_of(open_workspace(root))[1], status or ["failed", "partial"])
+    inference = {"engine": engine.value if engine else None, "model": model, "server_urls": server or None}
+    pages = {"retry": sorted(reasons), "text_layer": text_layer.value if text_layer else None}
+    order = Order(
+        workspace=root,
+        collection=collection,
+        resources={"inference": _without_none(inference), "pages": _without_none(pages)},
+        markdown=markdown,
+        retry=reasons,
+        quiet=quiet,
+    )
+    raise typer.Exit(carry_out(order, Console(stderr=True)))
 
 
 @app.command()
@@ -162,20 +146,15 @@ def status(
 ) -> None:
     """Print the books of a workspace, during a run or after it."""
     from pdfocr_core.outputs.report import books_of
-    from pdfocr_core.store import is_url
     from pdfocr_core.workspace import open_workspace
     from pdfocr_dagster.summary import print_summary
 
-    console = Console()
-    workspace = _absolute(workspace)
-    if not is_url(workspace) and not Path(workspace).is_dir():
-        Console(stderr=True).print(f"pdfocr: There is no workspace at {workspace}.", style="red", soft_wrap=True)
-        raise typer.Exit(WRONG_USE)
-    books, rows = books_of(open_workspace(workspace))
+    root = _existing(workspace)
+    books, rows = books_of(open_workspace(root))
     if as_json:
         typer.echo(json.dumps(books.to_json(), indent=1))
     else:
-        print_summary(console, books, rows, workspace, None)
+        print_summary(Console(), books, rows, root, None)
 
 
 @app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
@@ -221,6 +200,16 @@ def doctor(
         Console(stderr=True).print(f"pdfocr: {error}", style="red", markup=False, soft_wrap=True)
         raise typer.Exit(WRONG_USE) from None
     raise typer.Exit(FAILED if missing else OK)
+
+
+def _existing(workspace: str) -> str:
+    from pdfocr_core.store import is_url
+
+    root = _absolute(workspace)
+    if not is_url(root) and not Path(root).is_dir():
+        Console(stderr=True).print(f"pdfocr: There is no workspace at {root}.", style="red", soft_wrap=True)
+        raise typer.Exit(WRONG_USE)
+    return root
 
 
 def _absolute(workspace: str) -> str:

@@ -64,6 +64,9 @@ class PageSettings(dg.ConfigurableResource["PageSettings"]):
     reuse: bool | None = Field(
         default=None, description="Take results committed under the same engine. Default: true; false reads again."
     )
+    retry: list[str] | None = Field(
+        default=None, description="Reasons whose documents and pages are read again in a done group."
+    )
     render_workers: int | None = Field(default=None, description="Drawing processes. Default: 0, one per core.")
     longest_side_px: int | None = Field(
         default=None, description="Longest side of a page's picture, pixels. Default: 1288."
@@ -77,7 +80,9 @@ class PageSettings(dg.ConfigurableResource["PageSettings"]):
     def settings(self) -> ReadSettings:
         """The settings with variables and defaults filled in."""
         given = _given(self)
-        render = settings_from(RenderSettings, {**given, "workers": given["render_workers"]})
+        render = settings_from(
+            RenderSettings, {**given, "workers": given["render_workers"] or variable("render_workers")}
+        )
         return settings_from(ReadSettings, {**given, "render": render})
 
 
@@ -96,6 +101,9 @@ class InferenceServer(dg.ConfigurableResource["InferenceServer"]):
     server_urls: list[str] | None = Field(default=None, description="Base URLs, with /v1, of servers that run already.")
     api_key: str | None = Field(default=None, description="Bearer token for server_urls; give it as an EnvVar.")
     vllm_args: list[str] | None = Field(default=None, description="More arguments for `vllm serve`.")
+    vllm_program: str | None = Field(
+        default=None, description="Path of the vllm program. Default: beside this Python, or on PATH."
+    )
     cpu_workers: int | None = Field(default=None, description="Processes of the CPU server. Default: 0, one per core.")
     ready_timeout_s: float | None = Field(
         default=None, description="Seconds a starting server may load. Default: 1800."

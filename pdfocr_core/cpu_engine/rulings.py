@@ -14,8 +14,11 @@ from pdfocr_core.layout.model import Line, Rulings, Segment
 __all__ = ["find_rulings", "is_drawing", "straightened"]
 
 INK_CONTRAST = 40  # darker than the paper around by this much
+LONGEST_BREAK = 3  # pixels
 THICKEST = 9  # pixels; anything thicker is a bar or a picture
-SHORTEST_HEIGHTS = 1.6  # a stroke of a grid is longer than letters are high, in line heights
+# In line heights. Across, the feet of letters run together to short strokes; downwards, letters are less than a line high.
+SHORTEST_ACROSS = 2.5
+SHORTEST_DOWN = 1.2
 DRAWN_SHARE = 0.03  # of the page, ink outside the text from which it may be a drawing
 TEXT_SHARE = 0.2  # of the page, text boxes up to which a drawing can be what matters
 
@@ -33,9 +36,8 @@ def straightened(pixels: Pixels, angle: float) -> NDArray[np.uint8]:
 def find_rulings(grey: NDArray[np.uint8], line_height: float) -> Rulings:
     """Long horizontal and vertical strokes."""
     ink = _ink(grey)
-    shortest = max(20, round(SHORTEST_HEIGHTS * line_height))
-    across = _strokes(ink, (shortest, 1))
-    down = _strokes(ink, (1, shortest))
+    across = _strokes(ink, (max(20, round(SHORTEST_ACROSS * line_height)), 1))
+    down = _strokes(ink, (1, max(20, round(SHORTEST_DOWN * line_height))))
     return Rulings(
         tuple(Segment(y + h / 2, x, x + w) for x, y, w, h in across if h <= THICKEST and w >= 3 * h),
         tuple(Segment(x + w / 2, y, y + h) for x, y, w, h in down if w <= THICKEST and h >= 3 * w),
@@ -50,7 +52,7 @@ def _ink(grey: NDArray[np.uint8]) -> NDArray[np.uint8]:
 def _strokes(ink: NDArray[np.uint8], size: tuple[int, int]) -> list[tuple[float, float, float, float]]:
     kernel = cv2.getStructuringElement(cv2.MORPH_RECT, size)
     # Small breaks in a stroke are closed along it before short pieces are taken away.
-    gap = (max(1, size[0] // 8), max(1, size[1] // 8))
+    gap = (min(size[0], LONGEST_BREAK), min(size[1], LONGEST_BREAK))
     closed = cv2.morphologyEx(ink, cv2.MORPH_CLOSE, cv2.getStructuringElement(cv2.MORPH_RECT, gap))
     opened = cv2.morphologyEx(closed, cv2.MORPH_OPEN, kernel)
     _, _, boxes, _ = cv2.connectedComponentsWithStats(opened, connectivity=8)

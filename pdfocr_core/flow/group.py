@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from pdfocr_core.documents import Document, PageGroup
@@ -60,10 +61,18 @@ class GroupWork:
         self.started = time.monotonic()
         self.documents: dict[str, DocumentRecord] = {}
         self.done: dict[str, dict[int, str]] = {}
+        self._kept: list[PageRecord] = []
 
-    def resume(self, workspace: Workspace, engine_id: str) -> None:
-        """Take over the pages that an earlier run checkpointed under the same engine."""
-        for record in workspace.read_parts(self.key):
+    def resume(self, workspace: Workspace, engine_id: str, retry: Collection[str] = ()) -> None:
+        """Take over the pages that an earlier run checkpointed under the same engine.
+
+        With `retry`, the group was committed: its pages are taken over too, but for those with these reasons.
+        """
+        if retry:
+            committed = workspace.read_pages(self.key) or []
+            pages = [record for record in committed if isinstance(record, PageRecord)]
+            self._kept = [page for page in pages if page.engine_id == engine_id and page.reason not in retry]
+        for record in [*self._kept, *workspace.read_parts(self.key)]:
             if record.engine_id == engine_id:
                 self.done.setdefault(record.document_id, {}).setdefault(record.page, record.content_id)
 
@@ -84,7 +93,7 @@ class GroupWork:
 
     def _commit(self, workspace: Workspace) -> None:
         found: dict[tuple[str, int], PageRecord] = {}
-        for record in workspace.read_parts(self.key):
+        for record in [*self._kept, *workspace.read_parts(self.key)]:
             document = self.documents.get(record.document_id)
             if document is not None and (record.engine_id, record.content_id) == (
                 document.engine_id,

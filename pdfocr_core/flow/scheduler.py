@@ -189,7 +189,8 @@ class _Flow:
             return
         self._telemetry.documents_total += len(group.documents)
         self._telemetry.pages_total += group.pages
-        if self._settings.reuse and await asyncio.to_thread(reusable, self._workspace, group, self._engine.engine_id):
+        as_it_is = self._settings.reuse and not self._settings.retry
+        if as_it_is and await asyncio.to_thread(reusable, self._workspace, group, self._engine.engine_id):
             self._telemetry.reused_pages += group.pages
             self._telemetry.documents_done += len(group.documents)
             self._spawn(self._finish(key, time.monotonic(), reused=True))
@@ -204,7 +205,7 @@ class _Flow:
             ),
         )
         if self._settings.reuse:
-            await asyncio.to_thread(work.resume, self._workspace, self._engine.engine_id)
+            await asyncio.to_thread(work.resume, self._workspace, self._engine.engine_id, self._settings.retry)
         else:
             await asyncio.to_thread(self._workspace.drop_parts, key)
         self._groups[key] = work

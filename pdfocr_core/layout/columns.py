@@ -11,23 +11,25 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from operator import attrgetter
 from statistics import median
 
 from pdfocr_core.layout.model import Line, text_height
-from pdfocr_core.layout.rows import group_rows
+from pdfocr_core.layout.rows import Row, group_rows
 
 __all__ = ["cut_into_blocks"]
 
 WIDE_SHARE = 0.6  # a line this wide, of the region, spans columns or is the only one
 CROSSING_SHARE = 0.2  # of the narrower lines, at most so many may cross a gutter
 EDGE_SHARE = 0.12  # gutters are looked for in the middle of the region only
-GUTTER_HEIGHTS = 0.4  # narrowest gutter, in line heights
+GUTTER_HEIGHTS = 0.25  # narrowest gutter, in line heights
+BOX_MARGIN = 0.2  # detected boxes are larger than their text by about this many line heights on either side
 COLUMN_HEIGHTS = 7.0  # narrowest column of prose, in line heights
 FILLED_SHARE = 0.5  # lines of prose fill at least this much of their column in the median
 ALIGNED_SHARE = 0.7  # rows beside running text stand on its lines this often only in tables
 MIN_SIDE = 3
 MAX_TRIES = 6
-MAX_DEPTH = 8
+MAX_DEPTH = 16
 BLOCK_GAP_HEIGHTS = 0.8
 
 
@@ -85,7 +87,7 @@ def _cut(lines: Sequence[Line], right_to_left: bool, depth: int) -> Iterator[Seq
 def _has_neighbours(lines: Sequence[Line]) -> bool:
     """Whether at least a few lines have another one beside them; if none has, there is one column."""
     beside = 0
-    ordered = sorted(lines, key=lambda line: line.y0)
+    ordered = sorted(lines, key=attrgetter("y0"))
     bottom, right, left = float("-inf"), float("-inf"), float("inf")
     for line in ordered:
         if line.middle < bottom and (line.x0 >= right or line.x1 <= left):
@@ -103,8 +105,9 @@ def _banded(lines: Sequence[Line], height: float) -> list[_Band] | None:
     narrow = [line for line in lines if line.width < WIDE_SHARE * (right - left)]
     if len(narrow) < 2 * MIN_SIDE:
         return None
+    ordered = sorted(lines, key=lambda line: line.y0 + line.y1)
     for gutter in _candidates(narrow, left, right, height):
-        bands = _bands(lines, gutter.at, 0.15 * height)
+        bands = _bands(ordered, gutter.at, 0.15 * height)
         if any(_is_two_columns(band, height) for band in bands if not band.crossing):
             return bands
     return None
@@ -112,7 +115,7 @@ def _banded(lines: Sequence[Line], height: float) -> list[_Band] | None:
 
 def _candidates(narrow: Sequence[Line], left: float, right: float, height: float) -> list[_Gutter]:
     """White strips, or nearly so, best first: fewest crossing lines, then the widest."""
-    margin = 0.1 * height
+    margin = BOX_MARGIN * height
     events = sorted(
         [(line.x0 + margin, 1) for line in narrow if line.width > 2 * margin]
         + [(line.x1 - margin, -1) for line in narrow if line.width > 2 * margin]
@@ -130,13 +133,15 @@ def _candidates(narrow: Sequence[Line], left: float, right: float, height: float
     return found[:MAX_TRIES]
 
 
-def _bands(lines: Sequence[Line], at: float, margin: float) -> list[_Band]:
+def _bands(ordered: Sequence[Line], at: float, margin: float) -> list[_Band]:
     bands: list[_Band] = []
-    for line in sorted(lines, key=lambda line: line.middle):
+    band: _Band | None = None
+    for line in ordered:
         crossing = line.x0 < at - margin and line.x1 > at + margin
-        if not bands or bands[-1].crossing != crossing:
-            bands.append(_Band(crossing, [], []))
-        (bands[-1].left if crossing or line.centre < at else bands[-1].right).append(line)
+        if band is None or band.crossing != crossing:
+            band = _Band(crossing, [], [])
+            bands.append(band)
+        (band.left if crossing or line.x0 + line.x1 < 2 * at else band.right).append(line)
     return bands
 
 
@@ -153,9 +158,9 @@ def _is_two_columns(band: _Band, height: float) -> bool:
     if not any(prose):
         return False
     text, box = (left, right) if prose[0] else (right, left)
-    rows = len(group_rows(box))
-    by_chance = ALIGNED_SHARE if rows >= 2 * MIN_SIDE else 0.5 * ALIGNED_SHARE
-    return rows >= MIN_SIDE and _aligned_share(box, text, height) < by_chance
+    rows = group_rows(box)
+    by_chance = ALIGNED_SHARE if len(rows) >= 2 * MIN_SIDE else 0.5 * ALIGNED_SHARE
+    return len(rows) >= MIN_SIDE and _aligned_share(rows, text, height) < by_chance
 
 
 def _is_prose(side: Sequence[Line], height: float) -> bool:
@@ -165,17 +170,17 @@ def _is_prose(side: Sequence[Line], height: float) -> bool:
     return width >= COLUMN_HEIGHTS * height and usual >= FILLED_SHARE * width
 
 
-def _aligned_share(box: Sequence[Line], text: Sequence[Line], height: float) -> float:
+def _aligned_share(box: Sequence[Row], text: Sequence[Line], height: float) -> float:
     """Share of the rows of a side box that stand on a line of the running text; rows of a table nearly all do."""
     top, bottom = _top(text), _bottom(text)
-    rows = [row.middle for row in group_rows(box) if top <= row.middle <= bottom]
+    rows = [row.middle for row in box if top <= row.middle <= bottom]
     middles = [line.middle for line in text]
     return sum(any(abs(row - middle) < 0.15 * height for middle in middles) for row in rows) / max(1, len(rows))
 
 
 def _split_at_widest_gap(lines: Sequence[Line], height: float) -> tuple[list[Line], list[Line]]:
     """Split where the widest white strip runs across; the second part is empty where none is wide enough."""
-    ordered = sorted(lines, key=lambda line: line.y0)
+    ordered = sorted(lines, key=attrgetter("y0"))
     bottom = ordered[0].y1
     best, at = BLOCK_GAP_HEIGHTS * height, 0
     for index, line in enumerate(ordered[1:], start=1):

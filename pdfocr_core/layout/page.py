@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from statistics import median
 
 from pdfocr_core.layout.columns import cut_into_blocks
@@ -40,23 +40,17 @@ def to_markdown(lines: Sequence[Line], width: float, height: float, rulings: Rul
     tables = find_tables(lines, _off_the_edges(rulings, width, height), usual) if rulings else []
     in_tables = {line for table in tables for line in table.lines}
     upright, on_their_side = _part_sideways([line for line in lines if line not in in_tables], usual)
-    upright += [_stand_in(index, table) for index, table in enumerate(tables)]
+    # A table takes part in the search for columns as one wide line; no other line is without text.
+    stand_ins = {Line("", table.x0, table.y0, table.x1, table.y1): table for table in tables}
+    upright += stand_ins
     paragraphs: list[Paragraph] = []
     for block in cut_into_blocks(upright, right_to_left=right_to_left):
-        paragraphs += _paragraphs_of(block, tables, known, right_to_left)
+        paragraphs += _paragraphs_of(block, stand_ins, known, right_to_left)
     paragraphs += [Paragraph(line.text, usual) for line in on_their_side]
     _mark_headings(paragraphs)
     markdown = _write(join_across_blocks(paragraphs, known))
     tabular = sum(len(line.text) for line in in_tables) + sum(len(item.text) for item in paragraphs if item.in_cells)
     return PageText(markdown, is_table=2 * tabular > sum(len(line.text) for line in lines))
-
-
-# A table takes part in the search for columns as one wide line whose text is a name that no text can have.
-_TABLE = "\x00table "
-
-
-def _stand_in(index: int, table: Table) -> Line:
-    return Line(f"{_TABLE}{index}", table.x0, table.y0, table.x1, table.y1)
 
 
 def _off_the_edges(rulings: Rulings, width: float, height: float) -> Rulings:
@@ -78,18 +72,17 @@ def _part_sideways(lines: list[Line], usual: float) -> tuple[list[Line], list[Li
 
 
 def _paragraphs_of(
-    block: Sequence[Line], tables: Sequence[Table], known: frozenset[str], right_to_left: bool
+    block: Sequence[Line], tables: Mapping[Line, Table], known: frozenset[str], right_to_left: bool
 ) -> list[Paragraph]:
     """The paragraphs of one block, parted by the tables that stand in it."""
-    stand_ins = sorted((line for line in block if line.text.startswith(_TABLE)), key=lambda line: line.middle)
-    rest = [line for line in block if not line.text.startswith(_TABLE)]
+    stand_ins = sorted((line for line in block if not line.text), key=lambda line: line.middle)
+    rest = [line for line in block if line.text]
     paragraphs: list[Paragraph] = []
     for stand_in in stand_ins:
         above = [line for line in rest if line.middle < stand_in.middle]
         rest = [line for line in rest if line.middle >= stand_in.middle]
         paragraphs += to_paragraphs(group_rows(above, right_to_left=right_to_left), known)
-        table = tables[int(stand_in.text.removeprefix(_TABLE))]
-        paragraphs.append(Paragraph(table.html, 0.0))
+        paragraphs.append(Paragraph(tables[stand_in].html, 0.0))
     following = to_paragraphs(group_rows(rest, right_to_left=right_to_left), known)
     if following:
         following[0].apart = True

@@ -61,6 +61,9 @@ def _same_row(group: Sequence[Line], middle: float, line: Line) -> bool:
 
 
 def _row(group: list[Line], right_to_left: bool) -> Row:
+    if len(group) == 1:  # by far the most frequent case
+        line = group[0]
+        return Row(line.text.strip(), line.x0, line.y0, line.x1, line.y1, line.height, 1)
     ordered = sorted(group, key=lambda line: line.x0)
     height = max(line.height for line in group if 3 * len(line.text) >= max(len(other.text) for other in group))
     gaps = [right.x0 - left.x1 for left, right in pairwise(ordered)]

@@ -17,7 +17,7 @@ from pdfocr_core.records import PageRecord
 from pdfocr_core.workspace import open_workspace
 from tests.counting_server import CountingServer, counting_server
 from tests.documents import write_collection, write_pdf
-from tests.integration.conftest import Command
+from tests.integration.conftest import SAMPLES, Command
 
 REMOTE = ("--engine", "remote", "--model", "pdfocr-cpu")
 
@@ -185,3 +185,20 @@ def left_over_processes(folder: Path) -> list[int]:
         for process in psutil.process_iter(["cwd"])
         if process.info["cwd"] and process.info["cwd"].startswith(str(folder)) and process.pid != os.getpid()
     ]
+
+
+def test_retry_reads_again_what_failed_and_only_that(pdfocr: Command) -> None:
+    sources = write_collection(pdfocr.folder / "sources", documents=2, pages=2)
+    (sources / "locked.pdf").write_bytes((SAMPLES / "locked.pdf").read_bytes())
+    with counting_server() as server:
+        run(pdfocr, server, code=3)
+        assert pdfocr.books()["by_reason"] == {"password_required": 1}
+        assert server.requests == 4
+        options = (*REMOTE, "--server", server.url)
+        password = {"PDFOCR_PASSWORDS": "wrong\nlighthouse"}
+        arguments = ("retry", pdfocr.workspace, "--reason", "password_required", *options)
+        pdfocr(*arguments, extra_environment=password)
+        assert pdfocr.books()["by_status"] == {"ok": 3}
+        assert server.requests == 5
+    written = [path for path in pdfocr.folder.rglob("*") if path.is_file() and path.parent != sources]
+    assert not [path for path in written if b"lighthouse" in path.read_bytes()]
