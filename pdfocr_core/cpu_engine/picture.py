@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, UnidentifiedImageError
 
-__all__ = ["BadPicture", "Pixels", "decode", "fitted"]
+from pdfocr_core.cpu_engine.failures import BadPicture
+
+__all__ = ["Pixels", "decode", "fitted"]
 
 Pixels = NDArray[np.uint8]
 
@@ -20,10 +22,6 @@ UPSCALED_SIDE = 1600  # small pictures grow until one of the two is reached …
 SHORT_SIDE = 736
 MAX_GROWTH = 4.0
 MAX_ASPECT = 4  # thinner pages are widened with white: recognition scales by the short side
-
-
-class BadPicture(ValueError):
-    """The bytes are not a picture that this server reads."""
 
 
 def decode(data: bytes) -> Pixels:

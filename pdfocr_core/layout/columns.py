@@ -27,7 +27,9 @@ BOX_MARGIN = 0.2  # detected boxes are larger than their text by about this many
 COLUMN_HEIGHTS = 7.0  # narrowest column of prose, in line heights
 FILLED_SHARE = 0.5  # lines of prose fill at least this much of their column in the median
 ALIGNED_SHARE = 0.7  # rows beside running text stand on its lines this often only in tables
+OVERLAP_SHARE = 0.2  # of its height, from which a line stands beside another
 MIN_SIDE = 3
+MAX_NESTED = 2  # gutters looked for within the side of a gutter, to tell columns from cells
 MAX_TRIES = 6
 MAX_DEPTH = 16
 BLOCK_GAP_HEIGHTS = 0.8
@@ -90,7 +92,7 @@ def _has_neighbours(lines: Sequence[Line]) -> bool:
     ordered = sorted(lines, key=attrgetter("y0"))
     bottom, right, left = float("-inf"), float("-inf"), float("inf")
     for line in ordered:
-        if line.middle < bottom and (line.x0 >= right or line.x1 <= left):
+        if line.y0 + OVERLAP_SHARE * line.height < bottom and (line.x0 >= right or line.x1 <= left):
             beside += 1
             if beside >= MIN_SIDE:
                 return True
@@ -99,7 +101,7 @@ def _has_neighbours(lines: Sequence[Line]) -> bool:
     return False
 
 
-def _banded(lines: Sequence[Line], height: float) -> list[_Band] | None:
+def _banded(lines: Sequence[Line], height: float, nested: int = MAX_NESTED) -> list[_Band] | None:
     """Bands round the best gutter; None when there is none."""
     left, right = min(line.x0 for line in lines), max(line.x1 for line in lines)
     narrow = [line for line in lines if line.width < WIDE_SHARE * (right - left)]
@@ -108,7 +110,7 @@ def _banded(lines: Sequence[Line], height: float) -> list[_Band] | None:
     ordered = sorted(lines, key=lambda line: line.y0 + line.y1)
     for gutter in _candidates(narrow, left, right, height):
         bands = _bands(ordered, gutter.at, 0.15 * height)
-        if any(_is_two_columns(band, height) for band in bands if not band.crossing):
+        if any(_is_two_columns(band, height, nested) for band in bands if not band.crossing):
             return bands
     return None
 
@@ -145,14 +147,14 @@ def _bands(ordered: Sequence[Line], at: float, margin: float) -> list[_Band]:
     return bands
 
 
-def _is_two_columns(band: _Band, height: float) -> bool:
+def _is_two_columns(band: _Band, height: float, nested: int) -> bool:
     left, right = band.left, band.right
     if len(left) < MIN_SIDE or len(right) < MIN_SIDE:
         return False
     shared = min(_bottom(left), _bottom(right)) - max(_top(left), _top(right))
     if shared < 0.3 * min(_bottom(left) - _top(left), _bottom(right) - _top(right)):
         return False
-    prose = [_is_prose(side, height) for side in (left, right)]
+    prose = [_is_prose(side, height, nested) for side in (left, right)]
     if all(prose):
         return True
     if not any(prose):
@@ -163,11 +165,14 @@ def _is_two_columns(band: _Band, height: float) -> bool:
     return len(rows) >= MIN_SIDE and _aligned_share(rows, text, height) < by_chance
 
 
-def _is_prose(side: Sequence[Line], height: float) -> bool:
-    """Whether the lines of one side fill it, as running text does and the cells of a table do not."""
+def _is_prose(side: Sequence[Line], height: float, nested: int) -> bool:
+    """Whether the lines of one side fill it, or columns of it, as running text does and the cells of a table do not."""
     width = max(line.x1 for line in side) - min(line.x0 for line in side)
     usual = median(line.width for line in side)
-    return width >= COLUMN_HEIGHTS * height and usual >= FILLED_SHARE * width
+    narrowest = COLUMN_HEIGHTS * height
+    if width >= narrowest and usual >= FILLED_SHARE * width:
+        return True
+    return nested > 0 and usual >= narrowest and _banded(side, height, nested - 1) is not None
 
 
 def _aligned_share(box: Sequence[Row], text: Sequence[Line], height: float) -> float:

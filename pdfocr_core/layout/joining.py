@@ -3,31 +3,47 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import replace
 
 from pdfocr_core.layout.model import Line
 
 __all__ = ["join_lines", "part_at_marks", "words_of"]
 
-# U+00AD is the soft hyphen; PDFium puts U+FFFE or U+0002 where a line ends in a hyphen.
-_MARKS = "\u00ad\ufffe\x02"
+# PDFium puts U+FFFE or U+0002 where a line ends in a hyphen; U+00AD is the soft hyphen, which is never meant to stay.
+_SOFT = "\u00ad"
+_STAND_INS = "\ufffe\x02"
+_MARKS = _SOFT + _STAND_INS
 _MARK_INSIDE = re.compile(rf"[{_MARKS}]+(?=\S)")
 _AFTER_MARK = re.compile(rf"(?<=[{_MARKS}])(?=[^\s{_MARKS}])")
-_MARK_AT_END = re.compile(rf"[{_MARKS}]+\s*\Z")
+_SOFT_AT_END = re.compile(rf"{_SOFT}[{_MARKS}]*\Z")
+_STAND_IN_AT_END = re.compile(rf"[{_STAND_INS}]+\Z")
 _HYPHEN_AT_END = re.compile(r"([^\W\d_]+)[-\u2010]\Z")
+_HYPHEN = re.compile(r"[-\u2010]")
 _FIRST_WORD = re.compile(r"[^\W\d_]+")
 _WORD = re.compile(r"[^\W_]+(?:[-\u2010'\u2019][^\W_]+)*")
+_BROKEN = re.compile(rf"\b[^\W_]+(?:[-\u2010]\s*\n|[{_MARKS}])\s*[^\W_]+")
+SHORT_WORD = 3  # "of", "the", "by": as a middle part they speak for a compound
 # Scripts that put no space between words.
 _UNSPACED = re.compile(r"[\u2e80-\u30ff\u31f0-\u31ff\u3400-\u9fff\uf900-\ufaff\uff01-\uffef]")
 
 
-def words_of(text: str) -> frozenset[str]:
-    """Every word of a page, small letters; what it writes elsewhere decides doubtful hyphens."""
-    return frozenset(word.casefold() for word in _WORD.findall(text))
+def words_of(texts: Iterable[str]) -> frozenset[str]:
+    """Every word of some lines, small letters, and of each compound also its beginning with the hyphen ("low-").
+
+    What a page writes elsewhere decides doubtful hyphens. Halves of words broken at line ends are no evidence.
+    """
+    words: set[str] = set()
+    text = _BROKEN.sub(" ", "\n".join(texts)).casefold().replace("\u2010", "-")
+    for word in _WORD.findall(text):
+        words.add(word)
+        if "-" in word:
+            words.add(word[: word.index("-") + 1])
+    return frozenset(words)
 
 
-def part_at_marks(line: Line, usual_height: float) -> list[Line]:
-    """Part a line where hyphenation marks stand inside it, or take the marks out.
+def part_at_marks(line: Line, usual_height: float, known: frozenset[str]) -> list[Line]:
+    """Part a line where hyphenation marks stand inside it, or settle them there.
 
     PDFium writes a word that is broken over two lines as one, so both lines come as one with a box around both: too
     high for a line. Such a box is cut into equal strips; the widths of the parts cannot be known.
@@ -37,7 +53,10 @@ def part_at_marks(line: Line, usual_height: float) -> list[Line]:
         return [line if text == line.text else replace(line, text=text)]
     pieces = _AFTER_MARK.split(text)
     if line.height < (len(pieces) - 0.4) * usual_height:
-        return [replace(line, text=_MARK_INSIDE.sub("", text))]
+        whole = pieces[0]
+        for piece in pieces[1:]:
+            whole = join_lines(whole, piece, known)
+        return [replace(line, text=whole)]
     strip = line.height / len(pieces)
     return [
         replace(line, text=piece, y0=line.y0 + number * strip, y1=line.y0 + (number + 1) * strip)
@@ -49,15 +68,16 @@ def join_lines(first: str, second: str, known: frozenset[str] = frozenset()) -> 
     """Join two lines of one paragraph.
 
     A hyphen at the end goes when small letters come before and after it ("exam-", "ple") and stays otherwise ("1998-",
-    "well-" before "Known"). It stays, too, where the page writes the compound with its hyphen elsewhere, or where the
-    word already has one ("state-of-the-").
+    "well-" before "Known"). It stays, too, within compounds of many parts ("state-of-the-") and where other words of the
+    page speak for a compound; see `words_of`.
     """
     first, second = first.rstrip(), second.lstrip()
     if not first or not second:
         return first + second
-    if _MARK_AT_END.search(first):
-        bare = _MARK_AT_END.sub("", first)
+    if _SOFT_AT_END.search(first):
+        bare = _SOFT_AT_END.sub("", first)
         return bare + second if second[0].isalnum() else f"{bare} {second}"
+    first = _STAND_IN_AT_END.sub("-", first)
     if first[-1] in "-\u2010" and len(first) > 1 and first[-2].isalnum() and second[0].isalnum():
         return first[:-1] + second if _is_broken_word(first, second, known) else first + second
     if _UNSPACED.match(first[-1]) and _UNSPACED.match(second[0]):
@@ -67,10 +87,15 @@ def join_lines(first: str, second: str, known: frozenset[str] = frozenset()) -> 
 
 def _is_broken_word(first: str, second: str, known: frozenset[str]) -> bool:
     head, tail = _HYPHEN_AT_END.search(first), _FIRST_WORD.match(second)
-    if head is None or tail is None or not tail[0].islower():
+    if head is None or tail is None or not head[1][-1].islower() or not tail[0][0].islower():
         return False
-    whole, compound = f"{head[1]}{tail[0]}".casefold(), f"{head[1]}-{tail[0]}".casefold()
-    if whole in known:
+    before, after = head[1].casefold(), tail[0].casefold()
+    if before + after in known:
         return True
-    before = first[: head.start()]
-    return compound not in known and not before.endswith(("-", "\u2010"))
+    if f"{before}-{after}" in known:
+        return False
+    hyphens = len(_HYPHEN.findall(first.rsplit(maxsplit=1)[-1][:-1]))
+    if hyphens > 1 or (hyphens == 1 and len(before) <= SHORT_WORD):
+        return False
+    # "low-" before "level" where the page has "low", "level" and "low-intensity".
+    return not {before, after, f"{before}-"} <= known

@@ -83,7 +83,9 @@ class PageText:
 
 def text_height(lines: Iterable[Line]) -> float:
     """Height of the usual line: the median in which long lines count for more."""
-    heights = [line.height for line in lines for _ in range(1 + len(line.text) // 20)]
+    heights: list[float] = []
+    for line in lines:
+        heights += [line.y1 - line.y0] * (1 + len(line.text) // 20)
     return max(median(heights), 1e-6) if heights else 1.0
 
 

@@ -34,8 +34,8 @@ def to_markdown(lines: Sequence[Line], width: float, height: float, rulings: Rul
     if not lines:
         return PageText("", is_table=False)
     usual = text_height(lines)
-    lines = [part for line in lines for part in part_at_marks(line, usual)]
-    known = words_of(" ".join(line.text for line in lines))
+    known = words_of(line.text for line in lines)
+    lines = [part for line in lines for part in part_at_marks(line, usual, known)]
     right_to_left = is_right_to_left("".join(line.text for line in lines))
     tables = find_tables(lines, _off_the_edges(rulings, width, height), usual) if rulings else []
     in_tables = {line for table in tables for line in table.lines}
@@ -106,7 +106,7 @@ def _heading_level(item: Paragraph, body: float) -> int:
     if not level or item.in_cells or item.rows > HEADING_ROWS or len(item.text) > HEADING_CHARACTERS:
         return 0
     wordy = sum(map(str.isalpha, item.text)) >= 3
-    return level if wordy and not item.text.endswith((",", ";", "-")) and not item.text.startswith("- ") else 0
+    return level if wordy and not item.text.endswith((",", ";", ":", "-")) and not item.text.startswith("- ") else 0
 
 
 def _write(paragraphs: Sequence[Paragraph]) -> str:

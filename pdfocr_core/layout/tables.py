@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from heapq import nlargest
+from statistics import median
 
+from pdfocr_core.layout.grid import Cell, cells_by_field
 from pdfocr_core.layout.joining import join_lines
 from pdfocr_core.layout.model import Line, Rulings, Segment
 from pdfocr_core.layout.rows import group_rows
@@ -13,7 +16,9 @@ from pdfocr_core.layout.rows import group_rows
 __all__ = ["Table", "find_tables"]
 
 _ENTITY = re.compile(r"&(?=#?\w{1,32};)")
-COVERED_SHARE = 0.5  # a border is there when strokes cover at least this much of it
+MOST_STROKES = 500  # of each direction, the longest; where there are more, the short ones are hatching
+MOST_FIELDS = 5000  # a finer grid is graph paper
+MOST_LINES = 10  # cells with more in the median are columns of running text between rules
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,37 +33,14 @@ class Table:
     lines: tuple[Line, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Cell:
-    top: int
-    left: int
-    bottom: int
-    right: int
-
-    def joined(self, other: _Cell) -> _Cell:
-        return _Cell(
-            min(self.top, other.top),
-            min(self.left, other.left),
-            max(self.bottom, other.bottom),
-            max(self.right, other.right),
-        )
-
-    def meets(self, other: _Cell) -> bool:
-        return (
-            self.top <= other.bottom
-            and other.top <= self.bottom
-            and self.left <= other.right
-            and other.left <= self.right
-        )
-
-
 def find_tables(lines: Sequence[Line], rulings: Rulings, height: float) -> list[Table]:
     """Tables with at least two cells each way and text in them; `height` is that of the usual line."""
     tables: list[Table] = []
-    for group in _connected(rulings, 0.5 * height):
+    drawn = Rulings(_longest(rulings.horizontal), _longest(rulings.vertical))
+    for group in _connected(drawn, 0.5 * height):
         ys = _positions([segment.at for segment in group.horizontal], 0.4 * height)
         xs = _positions([segment.at for segment in group.vertical], 0.4 * height)
-        if len(ys) < 3 or len(xs) < 2:
+        if len(ys) < 3 or len(xs) < 2 or len(ys) * len(xs) > MOST_FIELDS:
             continue
         # Many grids are open on their outer sides.
         xs = _with_ends(xs, group.horizontal, height)
@@ -69,6 +51,10 @@ def find_tables(lines: Sequence[Line], rulings: Rulings, height: float) -> list[
         if html is not None:
             tables.append(Table(html, xs[0], ys[0], xs[-1], ys[-1], tuple(inside)))
     return tables
+
+
+def _longest(segments: Sequence[Segment]) -> tuple[Segment, ...]:
+    return tuple(nlargest(MOST_STROKES, segments, key=lambda segment: segment.end - segment.start))
 
 
 def _connected(rulings: Rulings, slack: float) -> list[Rulings]:
@@ -126,63 +112,29 @@ def _with_ends(xs: list[float], horizontal: Sequence[Segment], height: float) ->
 
 
 def _html(lines: Sequence[Line], xs: list[float], ys: list[float], strokes: Rulings, slack: float) -> str | None:
-    cells = _cells(xs, ys, strokes, slack)
-    texts: dict[_Cell, list[Line]] = {cell: [] for cell in cells}
+    cells = cells_by_field(xs, ys, strokes, slack)
+    texts: dict[Cell, list[Line]] = {cell: [] for cell in cells.values()}
     for line in lines:
-        row, column = _interval(ys, line.middle), _interval(xs, line.centre)
-        texts[next(cell for cell in cells if cell.meets(_Cell(row, column, row, column)))].append(line)
+        texts[cells[_interval(ys, line.middle), _interval(xs, line.centre)]].append(line)
     filled = [cell for cell, members in texts.items() if members]
     if len({cell.top for cell in filled}) < 2 or len({cell.left for cell in filled}) < 2:
         return None
+    if median(len(texts[cell]) for cell in filled) > MOST_LINES:
+        return None
     # Positions at which no cell begins are no rows or columns of their own.
-    tops, lefts = sorted({cell.top for cell in cells}), sorted({cell.left for cell in cells})
+    tops, lefts = sorted({cell.top for cell in texts}), sorted({cell.left for cell in texts})
     rows = []
     for top in tops:
-        starting = sorted((cell for cell in cells if cell.top == top), key=lambda cell: cell.left)
+        starting = sorted((cell for cell in texts if cell.top == top), key=lambda cell: cell.left)
         rows.append("<tr>" + "".join(_cell_html(cell, tops, lefts, texts[cell]) for cell in starting) + "</tr>")
     return "\n".join(["<table>", *rows, "</table>"])
-
-
-def _cells(xs: list[float], ys: list[float], strokes: Rulings, slack: float) -> list[_Cell]:
-    """Fields of the grid, joined where no stroke parts them and made rectangular."""
-    cells = [_Cell(row, column, row, column) for row in range(len(ys) - 1) for column in range(len(xs) - 1)]
-    merged: list[_Cell] = []
-    for cell in cells:
-        grown = cell
-        if cell.right + 2 < len(xs) and not _covered(
-            strokes.vertical, xs[cell.right + 1], ys[cell.top], ys[cell.top + 1], slack
-        ):
-            grown = grown.joined(_Cell(cell.top, cell.right + 1, cell.bottom, cell.right + 1))
-        if cell.bottom + 2 < len(ys) and not _covered(
-            strokes.horizontal, ys[cell.bottom + 1], xs[cell.left], xs[cell.left + 1], slack
-        ):
-            grown = grown.joined(_Cell(cell.bottom + 1, cell.left, cell.bottom + 1, cell.left))
-        merged = _absorb(merged, grown)
-    return merged
-
-
-def _absorb(cells: list[_Cell], new: _Cell) -> list[_Cell]:
-    while overlapping := [cell for cell in cells if cell.meets(new)]:
-        for cell in overlapping:
-            new = new.joined(cell)
-        cells = [cell for cell in cells if cell not in overlapping]
-    return [*cells, new]
-
-
-def _covered(segments: Sequence[Segment], at: float, start: float, end: float, slack: float) -> bool:
-    length = sum(
-        max(0.0, min(segment.end, end) - max(segment.start, start))
-        for segment in segments
-        if abs(segment.at - at) <= slack
-    )
-    return length >= COVERED_SHARE * (end - start)
 
 
 def _interval(edges: Sequence[float], value: float) -> int:
     return max(0, sum(edge < value for edge in edges) - 1)
 
 
-def _cell_html(cell: _Cell, tops: Sequence[int], lefts: Sequence[int], lines: Sequence[Line]) -> str:
+def _cell_html(cell: Cell, tops: Sequence[int], lefts: Sequence[int], lines: Sequence[Line]) -> str:
     text = ""
     for row in group_rows(lines):
         text = join_lines(text, row.text)
