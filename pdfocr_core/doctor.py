@@ -12,7 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pdfocr_core.errors import PdfocrError
 from pdfocr_core.serving.cpu import usable_cores
 from pdfocr_core.session import build_server, choose_engine, choose_profile
-from pdfocr_core.settings import EngineKind, ServerSettings
+from pdfocr_core.settings import EngineKind, ServerSettings, StorageSettings
 from pdfocr_core.store import is_url
 from pdfocr_core.workspace import open_workspace
 
@@ -32,10 +32,10 @@ class Check:
     remedy: str = ""
 
 
-def checks(workspace: str, settings: ServerSettings) -> Iterator[Check]:
+def checks(workspace: str, settings: ServerSettings, storage: StorageSettings | None = None) -> Iterator[Check]:
     """All findings, one after the other; later ones may take a moment (a server is asked)."""
     yield from _packages()
-    yield _workspace(workspace)
+    yield _workspace(workspace, storage)
     yield _disk(tempfile.gettempdir(), "temporary disk")
     kind = choose_engine(settings)
     yield Check(
@@ -52,10 +52,10 @@ def _packages() -> Iterator[Check]:
             yield Check(name, False, "not installed", f"Run `pip install {name}`.")
 
 
-def _workspace(workspace: str) -> Check:
+def _workspace(workspace: str, storage: StorageSettings | None) -> Check:
     probe = f"report/.probe-{os.getpid()}"
     try:
-        store = open_workspace(workspace).store
+        store = open_workspace(workspace, storage).store
         store.write(probe, b"")
         store.delete(probe)
     except (PdfocrError, OSError) as error:

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-__all__ = ["Document", "PageGroup", "document_id_of", "group_key_of"]
+__all__ = ["Document", "PageGroup", "document_id_of", "group_key_of", "shown_url"]
 
 ARCHIVE_SEPARATOR = "::"
 
@@ -22,6 +22,11 @@ ARCHIVE_SEPARATOR = "::"
 def document_id_of(url: str, version: str) -> str:
     """The identity of one source at one version (64 hex digits)."""
     return hashlib.sha256(f"{url}\0{version}".encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def shown_url(url: str) -> str:
+    """The URL as records hold it: bytes of a name that are no text, which JSON cannot hold, as `%E9`."""
+    return "".join(f"%{ord(one) - 0xDC00:02X}" if "\udc80" <= one <= "\udcff" else one for one in url)
 
 
 def group_key_of(document_ids: Iterable[str]) -> str:

@@ -4,6 +4,7 @@
     ├── ConfigurationError    ends the run early: what was asked for cannot work
     ├── DocumentError         ends one document: its bytes or its source are not what they should be
     ├── PageError             ends one attempt at a page, or the page
+    ├── StoreUnavailable      the object store stays away; never charged to a document
     └── ServerError           the inference server's own trouble; never charged to a page
         └── ServerUnavailable the server is gone and its budget of restarts or patience is spent
 
@@ -23,6 +24,7 @@ __all__ = [
     "Reason",
     "ServerError",
     "ServerUnavailable",
+    "StoreUnavailable",
     "remedy_for",
 ]
 
@@ -176,6 +178,16 @@ class PageError(PdfocrError):
         super().__init__(detail or reason.value, code=reason.value)
         self.reason = reason
         self.detail = detail
+
+
+class StoreUnavailable(PdfocrError):
+    """The object store does not answer after all patience: the run ends, what was committed stays."""
+
+    code = "store_unavailable"
+    retryable = True
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, remedy="Run again when the store answers; what was finished is kept.")
 
 
 class ServerError(PdfocrError):

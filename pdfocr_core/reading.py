@@ -13,7 +13,8 @@ In async code, `async for page in stream_pages("scan.pdf", engine="cpu"): …` g
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+import contextlib
+from collections.abc import AsyncGenerator, AsyncIterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -83,8 +84,9 @@ def read_document(
 
     async def read() -> Session:
         with _session(engine, model, server_url, settings) as session:
-            async for _page in _stream(session, workspace, path):
-                pass
+            async with contextlib.aclosing(_stream(session, workspace, path)) as pages:
+                async for _page in pages:
+                    pass
             return session
 
     session = asyncio.run(read())
@@ -105,8 +107,9 @@ async def stream_pages(
     Arguments and errors are those of `read_document`.
     """
     with _session(engine, model, server_url, settings) as session:
-        async for page in _stream(session, open_workspace("memory://"), path):
-            yield page
+        async with contextlib.aclosing(_stream(session, open_workspace("memory://"), path)) as pages:
+            async for page in pages:
+                yield page
 
 
 def _session(engine: str, model: str | None, server_url: str | None, settings: ReadSettings | None) -> Session:
@@ -115,7 +118,7 @@ def _session(engine: str, model: str | None, server_url: str | None, settings: R
     return Session(settings or ReadSettings(), server)
 
 
-async def _stream(session: Session, workspace: Workspace, path: str | Path) -> AsyncIterator[PageRecord]:
+async def _stream(session: Session, workspace: Workspace, path: str | Path) -> AsyncGenerator[PageRecord, None]:
     index = IndexSettings(count_pages=False)
     report = await asyncio.to_thread(index_sources, workspace, [str(path)], index, session.render_settings)
     if report.documents != 1:
@@ -127,10 +130,11 @@ async def _stream(session: Session, workspace: Workspace, path: str | Path) -> A
     async def read() -> None:
         try:
             groups = session.read_groups(workspace, workspace.group_keys(), Stages(), on_page=pages.put_nowait)
-            async for result in groups:
-                row = result.rows[0] if result.rows else None
-                if row is not None and row.reason is not None and row.pages == 0:
-                    raise DocumentError(Reason(row.reason), row.detail)
+            async with contextlib.aclosing(groups):
+                async for result in groups:
+                    row = result.rows[0] if result.rows else None
+                    if row is not None and row.reason is not None and row.pages == 0:
+                        raise DocumentError(Reason(row.reason), row.detail)
         finally:
             pages.put_nowait(None)
 

@@ -16,10 +16,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+import psutil
+
 from pdfocr_core.engines.engine import Engine, build_engine
 from pdfocr_core.engines.profile import Profile, check_licence, load_profile
 from pdfocr_core.errors import ConfigurationError
 from pdfocr_core.flow.group import GroupResult, Stages
+from pdfocr_core.flow.pilot import Gauges
 from pdfocr_core.flow.scheduler import Connection, read_groups
 from pdfocr_core.records import PageRecord
 from pdfocr_core.rendering.pool import RenderPool
@@ -29,9 +32,17 @@ from pdfocr_core.serving.keepalive import KeepAlive
 from pdfocr_core.serving.remote import RemoteServer
 from pdfocr_core.serving.server import InferenceServer
 from pdfocr_core.serving.vllm import VllmServer, find_vllm
-from pdfocr_core.settings import EngineKind, IndexSettings, ReadSettings, RenderSettings, ServerSettings
+from pdfocr_core.settings import (
+    EngineKind,
+    IndexSettings,
+    ReadSettings,
+    RenderSettings,
+    ServerSettings,
+    StorageSettings,
+)
 from pdfocr_core.sources.fetch import Fetcher
 from pdfocr_core.sources.index import IndexReport, update_index
+from pdfocr_core.store import store_opener
 from pdfocr_core.telemetry import Telemetry
 from pdfocr_core.workspace import Workspace
 
@@ -39,7 +50,11 @@ __all__ = ["Servers", "Session", "build_server", "choose_engine", "choose_profil
 
 # Settings of the picture: what the user sets goes before the profile's.
 _PICTURE = {"longest_side_px", "image_format", "jpeg_quality"}
-_IN_FLIGHT = {EngineKind.VLLM: 64, EngineKind.REMOTE: 32}
+# Pages in flight before anything is known of the server.
+_FIRST_IN_FLIGHT = {EngineKind.VLLM: 16, EngineKind.REMOTE: 8}
+# What the server on this machine takes for a page while it prepares the picture, and the share of memory it may take.
+_SERVER_BYTES_PER_PAGE = 100 * 1024**2
+_MEMORY_SHARE = 0.6
 _DEFAULT_MODEL = {EngineKind.CPU: "pdfocr-cpu", EngineKind.VLLM: "olmocr-2"}
 
 
@@ -154,6 +169,7 @@ class Session:
         server: who reads them.
         telemetry: counters to fill; new ones when left out.
         servers: where to take the server from when several sessions share it.
+        sources: how the sources' object stores are reached.
     """
 
     def __init__(
@@ -163,7 +179,9 @@ class Session:
         telemetry: Telemetry | None = None,
         *,
         servers: Servers | None = None,
+        sources: StorageSettings | None = None,
     ) -> None:
+        self._sources = sources
         self.settings, self.server_settings = read, server
         self.telemetry = telemetry or Telemetry()
         self._own_servers = Servers() if servers is None else None
@@ -206,7 +224,7 @@ class Session:
         """See `pdfocr_core.flow.scheduler.read_groups`."""
         with ExitStack() as stack:
             pool = stack.enter_context(RenderPool(self.render_settings))
-            fetcher = stack.enter_context(Fetcher())
+            fetcher = stack.enter_context(Fetcher(opener=store_opener(self._sources)))
             clients: list[ChatClient] = []
 
             async def connect() -> Connection:
@@ -249,24 +267,49 @@ class Session:
         phase, self.telemetry.phase = self.telemetry.phase, f"starting the {self.kind.value} server"
         endpoints = await asyncio.to_thread(self._server.endpoints)
         self.telemetry.phase = phase
-        in_flight = self.settings.in_flight or _IN_FLIGHT.get(self.kind) or 2 * self._cpu_workers()
+        first, most = self._in_flight()
         keep_alive = KeepAlive(self._server, restarts=self.server_settings.restarts)
         client = ChatClient(
             endpoints,
-            max_connections=in_flight,
+            max_connections=most or first,
             request_timeout_s=self.settings.request_timeout_s,
             patience_s=self.settings.server_patience_s,
             on_unreachable=keep_alive.ensure,
         )
-        return Connection(client, endpoints[0].model, in_flight), client
+        connection = Connection(
+            client,
+            endpoints[0].model,
+            first,
+            max_in_flight=most,
+            gauges=Gauges(client.counts, client.metrics),
+            # The CPU engine is ours and of one piece; it has no versions that could be mismatched.
+            first_pages=0 if self.kind is EngineKind.CPU else self.settings.judge_first_pages,
+        )
+        return connection, client
+
+    def _in_flight(self) -> tuple[int, int | None]:
+        """Pages in flight at the start, and how far the window may go; None for a fixed one."""
+        if self.settings.in_flight:
+            return self.settings.in_flight, None
+        if self.kind is EngineKind.CPU:
+            return 2 * self._cpu_workers(), None
+        most = min(self.settings.max_in_flight, self.profile.serve.max_in_flight or self.settings.max_in_flight)
+        if self.kind is EngineKind.VLLM:
+            free = psutil.virtual_memory().available
+            most = min(most, max(1, int(_MEMORY_SHARE * free / _SERVER_BYTES_PER_PAGE)))
+        return min(_FIRST_IN_FLIGHT[self.kind], most), most
 
     def _cpu_workers(self) -> int:
         return self.server_settings.cpu_workers or usable_cores()
 
 
 def index_sources(
-    workspace: Workspace, sources: Sequence[str], settings: IndexSettings, render: RenderSettings
+    workspace: Workspace,
+    sources: Sequence[str],
+    settings: IndexSettings,
+    render: RenderSettings,
+    storage: StorageSettings | None = None,
 ) -> IndexReport:
     """List the sources and append what is new to the workspace's index; see `pdfocr_core.sources.index`."""
     with RenderPool(render) as pool:
-        return update_index(workspace, sources, settings, counter=pool.count_pages_sync)
+        return update_index(workspace, sources, settings, counter=pool.count_pages_sync, opener=store_opener(storage))

@@ -14,7 +14,9 @@ __all__ = [
     "ReadSettings",
     "RenderSettings",
     "ServerSettings",
+    "StorageSettings",
     "TextLayer",
+    "WatchSettings",
 ]
 
 # The peer's ladder; a profile may have its own.
@@ -42,6 +44,18 @@ class TextLayer(StrEnum):
     PREFER = "prefer"
 
 
+class StorageSettings(_Settings):
+    """How S3 is reached. What is left out comes from the usual AWS environment, profiles and roles."""
+
+    endpoint: str | None = Field(None, pattern="^https?://", description="URL of an S3-compatible store.")
+    region: str | None = Field(None, description="The bucket's region.")
+    profile: str | None = Field(None, description="A profile of ~/.aws/config.")
+    access_key_id: str | None = Field(None, description="With secret_access_key, in place of a profile.")
+    secret_access_key: str | None = Field(None, repr=False, description="Never logged.")
+    session_token: str | None = Field(None, repr=False, description="Of temporary credentials; never logged.")
+    unsigned: bool = Field(False, description="Public buckets: send no credentials.")
+
+
 class ArchiveLimits(_Settings):
     """Bounds on what an archive may make us read; real decompressed bytes are counted, never what a header says."""
 
@@ -57,6 +71,20 @@ class IndexSettings(_Settings):
     pages_per_group: int = Field(500, ge=1, description="Target pages of a group; a larger document is a group alone.")
     count_pages: bool = Field(True, description="Open local files to count pages; otherwise estimate from the size.")
     archive_limits: ArchiveLimits = ArchiveLimits()
+    require_sources: bool = Field(
+        True, description="A source that holds nothing ends the indexing; false passes it by."
+    )
+
+
+class WatchSettings(_Settings):
+    """How new documents are looked for."""
+
+    max_keys: int = Field(200_000, ge=1, description="Keys looked at in one step.")
+    max_seconds: float = Field(20.0, gt=0, le=50, description="Seconds of one step; Dagster ends a sensor at 60.")
+    max_wait_s: float = Field(
+        900.0, ge=0, description="How long new documents wait for enough of them to fill a group."
+    )
+    retry_s: float = Field(300.0, ge=0, description="How long after a failed indexing the next one is tried.")
 
 
 class RenderSettings(_Settings):
@@ -89,7 +117,11 @@ class ReadSettings(_Settings):
         le=1,
         description="Share of failed and fallback pages that makes a document `failed`; unset: never.",
     )
-    in_flight: int = Field(0, ge=0, description="Pages in flight; 0 lets the engine decide.")
+    in_flight: int = Field(0, ge=0, description="Pages in flight, fixed; 0: as many as the engine can use.")
+    max_in_flight: int = Field(512, ge=1, description="Pages in flight at most, where the engine decides.")
+    judge_first_pages: int = Field(
+        20, ge=0, description="First answers that are judged before more pages are sent; 0 judges none."
+    )
     in_flight_bytes: int = Field(1024**3, gt=0, description="Picture bytes held in memory while pages are in flight.")
     request_timeout_s: float = Field(900.0, gt=0, description="One answer, from sending to its end.")
     page_deadline_s: float = Field(7200.0, gt=0, description="All attempts of one page together.")

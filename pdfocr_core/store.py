@@ -7,19 +7,34 @@ exactly one wins.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import obstore
-from obstore.exceptions import AlreadyExistsError, BaseError, PermissionDeniedError, UnauthenticatedError
-from obstore.store import LocalStore, MemoryStore, from_url
+from obstore.exceptions import (
+    AlreadyExistsError,
+    BaseError,
+    InvalidPathError,
+    NotSupportedError,
+    PermissionDeniedError,
+    UnauthenticatedError,
+)
+from obstore.store import LocalStore, MemoryStore, S3Store, from_url
 
-from pdfocr_core.errors import ConfigurationError
+from pdfocr_core.errors import ConfigurationError, StoreUnavailable
+from pdfocr_core.s3 import IMPATIENT, PATIENT, ListedObject, list_with_boto3, s3_options, with_patience
+from pdfocr_core.settings import StorageSettings
+from pdfocr_core.store_errors import store_error
 
-__all__ = ["Store", "StoredObject", "is_url", "open_store"]
+__all__ = ["Store", "StoreOpener", "StoredObject", "is_url", "open_store", "store_opener"]
+
+StoreOpener = Callable[[str], "Store"]
+"""Opens the store at a URL, with the credentials and endpoint that belong to it."""
+
+_Lister = Callable[[str, str], Iterator[ListedObject]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,15 +52,17 @@ def is_url(root: str) -> bool:
     return "://" in root
 
 
-def open_store(root: str | Path, **options: Any) -> Store:
+def open_store(root: str | Path, storage: StorageSettings | None = None) -> Store:
     """Open the store at a local folder (made when missing) or at `s3://bucket/prefix`, `gs://…`, `az://…`, `memory://`.
+
+    An object store is asked for something at once, so that a wrong endpoint or credentials are told within seconds.
 
     Args:
         root: where it is.
-        options: passed to obstore for object stores: region, endpoint, credentials, client options.
+        storage: how S3 is reached; Google Cloud Storage and Azure take theirs from their usual environment.
 
     Raises:
-        ConfigurationError: the URL's scheme is not one we know.
+        ConfigurationError: the URL's scheme is not one we know, or the store cannot be reached as configured.
     """
     text = str(root)
     if not is_url(text):
@@ -53,8 +70,21 @@ def open_store(root: str | Path, **options: Any) -> Store:
         return Store(LocalStore(path, mkdir=True), str(path), path)
     if text.startswith("memory://"):
         return Store(MemoryStore(), text)
+    text = text.rstrip("/")
+    scheme, _, rest = text.partition("://")
     try:
-        return Store(from_url(text, **options), text.rstrip("/"))
+        if scheme not in ("s3", "s3a"):
+            _check(Store(from_url(text, **IMPATIENT), text))
+            return Store(from_url(text, **PATIENT), text)
+        bucket, _, prefix = rest.partition("/")
+        settings = storage or StorageSettings()
+        options = {"prefix": prefix or None, **s3_options(settings)}
+
+        def lister(name: str, after: str) -> Iterator[ListedObject]:
+            return list_with_boto3(settings, bucket, prefix, name, after)
+
+        _check(Store(S3Store(bucket, **with_patience(options, IMPATIENT)), text, lister=lister))
+        return Store(S3Store(bucket, **with_patience(options, PATIENT)), text, lister=lister)
     except (BaseError, ValueError) as error:
         raise ConfigurationError(
             f"{text} cannot be opened as a store: {_first_line(error)}.",
@@ -62,17 +92,46 @@ def open_store(root: str | Path, **options: Any) -> Store:
         ) from error
 
 
+def store_opener(storage: StorageSettings | None) -> StoreOpener:
+    """`open_store` with these settings."""
+    return lambda root: open_store(root, storage)
+
+
+def _check(store: Store) -> None:
+    """Ask a store for the head of a listing.
+
+    That listing is forbidden is no reason to stop here: single objects may be readable all the same.
+    """
+    try:
+        next(store.list(), None)
+    except FileNotFoundError:
+        return
+    except StoreUnavailable as error:
+        raise ConfigurationError(
+            f"{store.url} cannot be reached: {error.args[0]}",
+            code="store_unreachable",
+            remedy="Check the endpoint (--endpoint, AWS_ENDPOINT_URL), the network, and that the store is running.",
+        ) from error
+    except ConfigurationError as error:
+        if error.code != "access_denied":
+            raise
+
+
 class Store:
     """Objects under one root, by name relative to it.
 
     Raises (all methods):
         FileNotFoundError: no object has that name.
-        ConfigurationError: the store refuses us (code `access_denied`).
+        ConfigurationError: the store refuses us (code `access_denied`), or the disk is full.
+        StoreUnavailable: it does not answer, after all patience.
         OSError: anything else the store reports.
     """
 
-    def __init__(self, backend: Any, url: str, local_root: Path | None = None) -> None:
+    def __init__(
+        self, backend: Any, url: str, local_root: Path | None = None, *, lister: _Lister | None = None
+    ) -> None:
         self._backend = backend
+        self._lister = lister
         self.url = url
         self.local_root = local_root
 
@@ -104,6 +163,13 @@ class Store:
                 obstore.put(self._backend, name, data, mode="create")
             except AlreadyExistsError:
                 return False
+            except BaseError as error:
+                if not isinstance(error, NotSupportedError) and "NotImplemented" not in str(error):
+                    raise
+                # A store without conditional writes. What is created here never has another content under its name.
+                if self.exists(name):
+                    return False
+                obstore.put(self._backend, name, data)
         return True
 
     def head(self, name: str) -> StoredObject:
@@ -121,10 +187,19 @@ class Store:
 
     def list(self, prefix: str = "", *, offset: str | None = None) -> Iterator[StoredObject]:
         """All objects under the folder `prefix`, streamed; sorted by name on object stores, unsorted locally."""
-        with _Translated(self.url, prefix):
-            for batch in obstore.list(self._backend, prefix or None, offset=offset):
-                for meta in batch:
-                    yield _stored(meta)
+        with _Translated(self.url, prefix, listing=True):
+            last = offset
+            try:
+                for batch in obstore.list(self._backend, prefix or None, offset=offset):
+                    for meta in batch:
+                        yield _stored(meta)
+                        last = meta["path"]
+            except InvalidPathError:
+                # One key that obstore cannot name ends its listing. S3 may hold such keys, and its own client lists them.
+                if self._lister is None:
+                    raise
+                for found in self._lister(prefix, last or ""):
+                    yield StoredObject(found.key, found.size, found.e_tag, found.last_modified)
 
     def delete(self, name: str) -> None:
         """Remove one object; it is no error when it is not there."""
@@ -138,21 +213,21 @@ class Store:
 class _Translated:
     """Turns obstore's exceptions into ours, with a message for people."""
 
-    def __init__(self, url: str, name: str) -> None:
+    def __init__(self, url: str, name: str, *, listing: bool = False) -> None:
         self.where = f"{url}/{name}" if name else url
+        self.listing = listing
 
     def __enter__(self) -> None:
         return None
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, PermissionDeniedError | UnauthenticatedError):
-            raise ConfigurationError(
-                f"The store refuses access to {self.where}.",
-                code="access_denied",
-                remedy="Check the credentials, the region and the permissions (list, get, put) on this prefix.",
-            ) from error
-        if isinstance(error, BaseError):
-            raise OSError(f"{self.where}: {_first_line(error)}") from error
+        if not isinstance(error, BaseError):
+            return
+        refused = isinstance(error, PermissionDeniedError | UnauthenticatedError)
+        ours = store_error(error, self.where, listing=self.listing, refused=refused)
+        if ours is not None:
+            raise ours from error
+        raise OSError(f"{self.where}: {_first_line(error)}") from error
 
 
 def _stored(meta: Any) -> StoredObject:

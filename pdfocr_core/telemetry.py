@@ -8,9 +8,37 @@ from dataclasses import dataclass, field
 
 from pdfocr_core.records import PageRecord
 
-__all__ = ["Telemetry"]
+__all__ = ["Sample", "Telemetry"]
 
 _RECENT_S = 60.0
+_SAMPLES = 600  # above this, every other one is dropped
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """How a run went at one moment; None for what the server does not tell.
+
+    Attributes:
+        at_s: seconds since the run's start.
+        limit: pages that may be in flight.
+        in_flight: pages that are.
+        running: requests that the engine computes.
+        waiting: requests in the engine's queue.
+        kv_cache_usage: used share of its cache of tokens.
+        pages_per_s: over the last minute.
+        tokens_per_s: the same, of output.
+        bound_by: what keeps it from going faster.
+    """
+
+    at_s: float
+    limit: int
+    in_flight: int
+    running: float | None
+    waiting: float | None
+    kv_cache_usage: float | None
+    pages_per_s: float
+    tokens_per_s: float
+    bound_by: str
 
 
 @dataclass(slots=True)
@@ -24,6 +52,7 @@ class Telemetry:
         in_flight: pages sent to the server and not answered yet.
         reused_pages: pages taken from checkpoints, committed groups or equal documents.
         phase: what the run is doing, for people.
+        samples: how the window and the server did over time, thinned out as a run gets long.
     """
 
     phase: str = "starting"
@@ -40,6 +69,7 @@ class Telemetry:
     prompt_tokens: int = 0
     completion_tokens: int = 0
     in_flight: int = 0
+    samples: list[Sample] = field(default_factory=list)
     started: float = field(default_factory=time.monotonic)
     _recent: deque[tuple[float, int]] = field(default_factory=deque)
 
@@ -64,6 +94,13 @@ class Telemetry:
         self._recent.append((now, record.completion_tokens))
         while self._recent and self._recent[0][0] < now - _RECENT_S:
             self._recent.popleft()
+
+    def add_sample(self, sample: Sample) -> None:
+        """Keep a sample; a long run keeps fewer of each hour."""
+        self.samples.append(sample)
+        if len(self.samples) > _SAMPLES:
+            # A new list, so that other threads see the old one or the new one whole.
+            self.samples = self.samples[::2]
 
     def rates(self) -> tuple[float, float]:
         """Pages and output tokens per second over the last minute (or since the start, if that is shorter)."""

@@ -18,13 +18,14 @@ import csv
 import io
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import zstandard
 from pydantic import TypeAdapter
 
 from pdfocr_core.documents import Document, PageGroup
 from pdfocr_core.records import DocumentRecord, PageRecord, StatusRow
+from pdfocr_core.settings import StorageSettings
 from pdfocr_core.store import Store, open_store
 
 __all__ = ["IndexRow", "Workspace", "open_workspace"]
@@ -46,9 +47,13 @@ class IndexRow(NamedTuple):
     problem: str | None
 
 
-def open_workspace(root: str, **options: object) -> Workspace:
-    """Open the workspace at a local folder or an object-store URL; nothing is written yet."""
-    return Workspace(open_store(root, **options))
+def open_workspace(root: str, storage: StorageSettings | None = None) -> Workspace:
+    """Open the workspace at a local folder or an object-store URL; nothing is written yet.
+
+    Raises:
+        ConfigurationError: see `pdfocr_core.store.open_store`.
+    """
+    return Workspace(open_store(root, storage))
 
 
 class Workspace:
@@ -64,31 +69,39 @@ class Workspace:
 
     # The index.
 
-    def append_index(self, rows: Iterable[IndexRow], name: str) -> None:
-        """Add one immutable batch; `name` sorts by time and is unique."""
+    def append_index(self, rows: Iterable[IndexRow], name: str) -> bool:
+        """Add one immutable batch; names sort by time. False when another writer has taken the name."""
         text = io.StringIO()
         writer = csv.writer(text)  # ends lines with \r\n, and so quotes names that hold either
         writer.writerow(_INDEX_COLUMNS)
         for row in rows:
             writer.writerow(["" if value is None else value for value in row])
         data = _compress(text.getvalue().encode("utf-8", "surrogateescape"))
-        self.store.create(f"index/{name}.csv.zst", data)
+        return self.store.create(f"index/{name}.csv.zst", data)
+
+    def index_batches(self) -> list[str]:
+        """The names of all batches, oldest first."""
+        return sorted(stored.name for stored in self.store.list("index") if stored.name.endswith(".csv.zst"))
+
+    def read_batch(self, name: str) -> Iterator[IndexRow]:
+        """Every document of one batch."""
+        text = _decompress(self.store.read(name)).decode("utf-8", "surrogateescape")
+        for row in csv.DictReader(io.StringIO(text, newline="")):
+            yield IndexRow(
+                row["group"],
+                row["document_id"],
+                row["url"],
+                row["version"],
+                int(row["bytes"]),
+                int(row["pages"]),
+                int(row["member"]) if row["member"] else None,
+                row["problem"] or None,
+            )
 
     def read_index(self) -> Iterator[IndexRow]:
         """Every document of every batch, oldest batch first."""
-        for name in sorted(stored.name for stored in self.store.list("index") if stored.name.endswith(".csv.zst")):
-            text = _decompress(self.store.read(name)).decode("utf-8", "surrogateescape")
-            for row in csv.DictReader(io.StringIO(text, newline="")):
-                yield IndexRow(
-                    row["group"],
-                    row["document_id"],
-                    row["url"],
-                    row["version"],
-                    int(row["bytes"]),
-                    int(row["pages"]),
-                    int(row["member"]) if row["member"] else None,
-                    row["problem"] or None,
-                )
+        for name in self.index_batches():
+            yield from self.read_batch(name)
 
     def group_keys(self) -> list[str]:
         """Keys of all groups of the index, in the order in which they were indexed."""
@@ -180,7 +193,15 @@ class Workspace:
 
 
 def _lines(records: Iterable[DocumentRecord | PageRecord | StatusRow]) -> bytes:
-    return b"".join(json.dumps(record.model_dump(mode="json")).encode() + b"\n" for record in records)
+    return b"".join(_line(record.model_dump(mode="json")) + b"\n" for record in records)
+
+
+def _line(record: dict[str, Any]) -> bytes:
+    line = json.dumps(record)
+    if "\\ud" in line:
+        # Half of a surrogate pair, from a name or a server's answer: strict readers would refuse the whole file.
+        line = json.dumps(json.loads(json.dumps(record, ensure_ascii=False).encode("utf-8", "replace")))
+    return line.encode()
 
 
 def _parse(data: bytes) -> Iterator[DocumentRecord | PageRecord]:

@@ -17,13 +17,16 @@ from pdfocr_core.session import index_sources
 from pdfocr_core.settings import IndexSettings
 from pdfocr_dagster import checks, local_run
 from pdfocr_dagster.bridge import AsyncBridge
-from pdfocr_dagster.environment import settings_from, variable
+from pdfocr_dagster.environment import settings_from
 from pdfocr_dagster.metadata import books_metadata, group_metadata
 from pdfocr_dagster.partitions import asset_key, group_partitions, register_groups
-from pdfocr_dagster.resources import InferenceServer, PageSettings, WorkspaceResource
+from pdfocr_dagster.resources import InferenceServer, PageSettings
+from pdfocr_dagster.storage import SourcesResource, WorkspaceResource
 
 PAGES, DOLMA, MARKDOWN = "page_groups", "dolma_documents", "markdown_export"
 GROUPS_PER_RUN = 50
+# Asks for a new group once. `eager` would ask for every group again whenever the index is materialized.
+FOLLOWS = dg.AutomationCondition.on_missing()
 
 
 class IndexConfig(dg.Config):
@@ -36,6 +39,9 @@ class IndexConfig(dg.Config):
     pages_per_group: int | None = Field(default=None, description="Target pages of a group (partition). Default: 500.")
     count_pages: bool | None = Field(
         default=None, description="Open local files to count their pages; otherwise estimate. Default: true."
+    )
+    require_sources: bool | None = Field(
+        default=None, description="Fail when a source holds nothing; false passes it by. Default: true."
     )
 
 
@@ -57,15 +63,19 @@ def build_work_index(collection: str, group_name: str) -> dg.AssetsDefinition:
         description="Lists documents, groups the new ones and registers each group as a partition.",
     )
     def work_index(
-        context: dg.AssetExecutionContext, config: IndexConfig, workspace: WorkspaceResource, pages: PageSettings
+        context: dg.AssetExecutionContext,
+        config: IndexConfig,
+        workspace: WorkspaceResource,
+        sources: SourcesResource,
+        pages: PageSettings,
     ) -> dg.MaterializeResult[None]:
-        sources = config.sources or (variable("sources") or "").splitlines()
+        named = config.sources or sources.named()
         try:
-            if not sources:
+            if not named:
                 raise ConfigurationError("No source is named.", remedy="Set `sources`, or PDFOCR_SOURCES.")
             opened = workspace.open()
             settings = settings_from(IndexSettings, config.model_dump())
-            report = index_sources(opened, sources, settings, pages.settings().render)
+            report = index_sources(opened, named, settings, pages.settings().render, sources.storage())
         except PdfocrError as error:
             raise failure(error) from error
         # Manifests are written, so a partition never names a group that is not there. All keys of the index, not only
@@ -74,7 +84,7 @@ def build_work_index(collection: str, group_name: str) -> dg.AssetsDefinition:
         return dg.MaterializeResult(
             metadata={
                 "workspace": opened.url,
-                "sources": dg.MetadataValue.json(list(sources)),
+                "sources": dg.MetadataValue.json(list(named)),
                 "documents": report.documents,
                 "new_documents": report.new_documents,
                 "new_groups": len(new),
@@ -97,6 +107,7 @@ def build_groups(collection: str, group_name: str) -> dg.AssetsDefinition:
             keys[PAGES],
             deps=[index],
             skippable=True,
+            automation_condition=FOLLOWS,
             group_name=group_name,
             kinds={"openai"},
             description="Renders and reads every page of a group: one record per page, good or bad.",
@@ -105,6 +116,7 @@ def build_groups(collection: str, group_name: str) -> dg.AssetsDefinition:
             keys[DOLMA],
             deps=[keys[PAGES]],
             skippable=True,
+            automation_condition=FOLLOWS,
             group_name=group_name,
             kinds={"json"},
             description="One Dolma document and one status row per source document.",
@@ -113,6 +125,7 @@ def build_groups(collection: str, group_name: str) -> dg.AssetsDefinition:
             keys[MARKDOWN],
             deps=[keys[DOLMA]],
             skippable=True,
+            automation_condition=FOLLOWS,
             group_name=group_name,
             kinds={"markdown"},
             description="One Markdown file per document, in folders that mirror the sources.",
@@ -129,14 +142,18 @@ def build_groups(collection: str, group_name: str) -> dg.AssetsDefinition:
         pool="inference",
     )
     def read_groups(
-        context: dg.AssetExecutionContext, workspace: WorkspaceResource, inference: InferenceServer, pages: PageSettings
+        context: dg.AssetExecutionContext,
+        workspace: WorkspaceResource,
+        sources: SourcesResource,
+        inference: InferenceServer,
+        pages: PageSettings,
     ) -> Iterator[Any]:
         selected = [name for name in (PAGES, DOLMA, MARKDOWN) if keys[name] in context.selected_asset_keys]
         stages = Stages(pages=PAGES in selected, dolma=DOLMA in selected, markdown=MARKDOWN in selected)
         failed: dict[str, PdfocrError] = {}
         try:
             server = inference.settings()
-            session = inference.session(pages.settings())
+            session = inference.session(pages.settings(), sources.storage())
             opened = workspace.open()
             todo = _not_recorded_by_this_run(context, keys[selected[-1]])
             with AsyncBridge(lambda: session.read_groups(opened, todo, stages)) as results:

@@ -9,13 +9,17 @@ import json
 import os
 import signal
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 
 from pdfocr_core.errors import PdfocrError
 from pdfocr_core.settings import EngineKind, TextLayer
+
+if TYPE_CHECKING:
+    from pdfocr_core.outputs.report import Books
+    from pdfocr_core.records import StatusRow
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -28,6 +32,15 @@ OK, FAILED, WRONG_USE = 0, 1, 2
 
 WorkspaceOption = Annotated[
     str, typer.Option("--workspace", "-w", envvar="PDFOCR_WORKSPACE", help="Local folder or s3:// URL for all results.")
+]
+EndpointOption = Annotated[
+    str | None, typer.Option("--endpoint", help="URL of an S3-compatible store; AWS_ENDPOINT_URL does the same.")
+]
+SourceProfileOption = Annotated[
+    str | None, typer.Option("--source-profile", help="AWS profile for the sources; default: AWS_PROFILE.")
+]
+WorkspaceProfileOption = Annotated[
+    str | None, typer.Option("--workspace-profile", help="AWS profile for the workspace; default: AWS_PROFILE.")
 ]
 
 
@@ -61,6 +74,9 @@ def run(
     max_page_error_rate: Annotated[
         float | None, typer.Option(min=0, max=1, help="Share of bad pages that makes a document `failed`.")
     ] = None,
+    source_profile: SourceProfileOption = None,
+    workspace_profile: WorkspaceProfileOption = None,
+    endpoint: EndpointOption = None,
     collection: Annotated[str, typer.Option(help="Name of the collection in a shared Dagster instance.")] = "pdfocr",
     reread: Annotated[bool, typer.Option(help="Read every group again, whatever was read before.")] = False,
     accept_license: Annotated[bool, typer.Option(help="Accept a model's restricted licence.")] = False,
@@ -93,7 +109,12 @@ def run(
                 workspace=_absolute(workspace),
                 collection=collection,
                 index=_without_none(index),
-                resources={"inference": _without_none(inference), "pages": _without_none(pages)},
+                resources={
+                    "inference": _without_none(inference),
+                    "pages": _without_none(pages),
+                    "workspace": _place(_absolute(workspace), endpoint, workspace_profile),
+                    "sources": _without_none({"endpoint": endpoint, "profile": source_profile}),
+                },
                 markdown=markdown,
                 again=reread,
                 as_json=as_json,
@@ -114,24 +135,31 @@ def retry(
     server: Annotated[list[str] | None, typer.Option(help="As for `pdfocr run`.")] = None,
     text_layer: Annotated[TextLayer | None, typer.Option(help="As for `pdfocr run`.")] = None,
     markdown: Annotated[bool, typer.Option(help="Write Markdown files too.")] = True,
+    source_profile: SourceProfileOption = None,
+    workspace_profile: WorkspaceProfileOption = None,
+    endpoint: EndpointOption = None,
     collection: Annotated[str, typer.Option(help="As for `pdfocr run`.")] = "pdfocr",
     quiet: Annotated[bool, typer.Option(help="No progress, only the summary.")] = False,
 ) -> None:
     """Read again what failed, and only that: documents and pages with these reasons. Without options: all failures."""
-    from pdfocr_core.outputs.report import books_of
-    from pdfocr_core.workspace import open_workspace
     from pdfocr_dagster.command import Order, carry_out, reasons_of
 
     root = _existing(workspace)
+    place = _place(root, endpoint, workspace_profile)
     reasons = set(reason or ())
     if status or not reasons:
-        reasons |= reasons_of(books_of(open_workspace(root))[1], status or ["failed", "partial"])
+        reasons |= reasons_of(_books(place)[1], status or ["failed", "partial"])
     inference = {"engine": engine.value if engine else None, "model": model, "server_urls": server or None}
     pages = {"retry": sorted(reasons), "text_layer": text_layer.value if text_layer else None}
     order = Order(
         workspace=root,
         collection=collection,
-        resources={"inference": _without_none(inference), "pages": _without_none(pages)},
+        resources={
+            "inference": _without_none(inference),
+            "pages": _without_none(pages),
+            "workspace": place,
+            "sources": _without_none({"endpoint": endpoint, "profile": source_profile}),
+        },
         markdown=markdown,
         retry=reasons,
         quiet=quiet,
@@ -142,15 +170,15 @@ def retry(
 @app.command()
 def status(
     workspace: Annotated[str, typer.Argument(help="The workspace to look at.")],
+    workspace_profile: WorkspaceProfileOption = None,
+    endpoint: EndpointOption = None,
     as_json: Annotated[bool, typer.Option("--json")] = False,
 ) -> None:
     """Print the books of a workspace, during a run or after it."""
-    from pdfocr_core.outputs.report import books_of
-    from pdfocr_core.workspace import open_workspace
     from pdfocr_dagster.summary import print_summary
 
     root = _existing(workspace)
-    books, rows = books_of(open_workspace(root))
+    books, rows = _books(_place(root, endpoint, workspace_profile))
     if as_json:
         typer.echo(json.dumps(books.to_json(), indent=1))
     else:
@@ -179,17 +207,22 @@ def doctor(
     engine: Annotated[EngineKind, typer.Option()] = EngineKind.AUTO,
     model: Annotated[str | None, typer.Option()] = None,
     server: Annotated[list[str] | None, typer.Option()] = None,
+    workspace_profile: WorkspaceProfileOption = None,
+    endpoint: EndpointOption = None,
 ) -> None:
     """Check what a run would need and say what is missing."""
     from pdfocr_core.doctor import checks
-    from pdfocr_core.settings import ServerSettings
+    from pdfocr_core.settings import ServerSettings, StorageSettings
     from pdfocr_dagster.environment import settings_from
 
     given = {"engine": None if engine is EngineKind.AUTO else engine, "model": model, "server_urls": server or None}
     console = Console()
     missing = 0
     try:
-        for check in checks(_absolute(workspace), settings_from(ServerSettings, given)):
+        storage = settings_from(
+            StorageSettings, {"profile": workspace_profile, "endpoint": endpoint}, prefix="workspace_"
+        )
+        for check in checks(_absolute(workspace), settings_from(ServerSettings, given), storage):
             missing += not check.ok
             sign = "[green]ok[/]     " if check.ok else "[red]missing[/]"
             console.print(f"{sign} {check.name}: ", end="", highlight=False)
@@ -210,6 +243,23 @@ def _existing(workspace: str) -> str:
         Console(stderr=True).print(f"pdfocr: There is no workspace at {root}.", style="red", soft_wrap=True)
         raise typer.Exit(WRONG_USE)
     return root
+
+
+def _place(root: str, endpoint: str | None, profile: str | None) -> dict[str, Any]:
+    """Configuration of the resource `workspace`."""
+    return _without_none({"root": root, "endpoint": endpoint, "profile": profile})
+
+
+def _books(place: dict[str, Any]) -> tuple[Books, list[StatusRow]]:
+    from pdfocr_core.outputs.report import books_of
+    from pdfocr_dagster.command import print_error
+    from pdfocr_dagster.storage import WorkspaceResource
+
+    try:
+        return books_of(WorkspaceResource(**place).open())
+    except PdfocrError as error:
+        print_error(error, Console(stderr=True))
+        raise typer.Exit(WRONG_USE) from None
 
 
 def _absolute(workspace: str) -> str:

@@ -11,9 +11,10 @@ from rich.console import Console
 from pdfocr_core.errors import ConfigurationError, PdfocrError
 from pdfocr_core.outputs.report import books_of
 from pdfocr_core.records import StatusRow
-from pdfocr_core.workspace import open_workspace
+from pdfocr_core.workspace import Workspace
 from pdfocr_dagster import local_run, runs
 from pdfocr_dagster.progress import Progress
+from pdfocr_dagster.storage import WorkspaceResource
 from pdfocr_dagster.summary import print_summary
 
 OK, FAILED, WRONG_USE, NOT_ALL_OK, INTERRUPTED = 0, 1, 2, 3, 130
@@ -25,7 +26,7 @@ class Order:
 
     Attributes:
         index: configuration of `work_index`; None to leave the index as it is.
-        resources: configuration of the resources `inference` and `pages`.
+        resources: configuration of the resources; the workspace's root is added.
         again: read every group again.
         retry: reasons whose groups are taken up again; None for an ordinary run.
     """
@@ -59,7 +60,9 @@ def print_error(error: PdfocrError, console: Console) -> None:
 
 
 def _carry_out(order: Order, console: Console) -> int:
-    resources = {**order.resources, "workspace": {"root": order.workspace}}
+    place = {**order.resources.get("workspace", {}), "root": order.workspace}
+    resources = {**order.resources, "workspace": place}
+    workspace = WorkspaceResource(**place).open()
     with runs.open_instance(order.workspace) as (instance, home), local_run.sharing() as shared:
         if not order.quiet:
             console.print(f"History for the Dagster UI: {home}", highlight=False, soft_wrap=True)
@@ -67,26 +70,25 @@ def _carry_out(order: Order, console: Console) -> int:
         collection = runs.CollectionRuns(instance, order.collection, resources)
         collection.check_owner(order.workspace)
         with Progress(shared.telemetry, console, quiet=order.quiet):
-            success = _execute(order, collection, shared)
+            success = _execute(order, collection, shared, workspace)
         for error in shared.failures:
             print_error(error, console)
         if not success:
             configuration = bool(shared.failures) and all(isinstance(e, ConfigurationError) for e in shared.failures)
             return WRONG_USE if configuration else FAILED
-    books, rows = books_of(open_workspace(order.workspace))
+    books, rows = books_of(workspace)
     if order.as_json:
         typer.echo(json.dumps(books.to_json(), indent=1))
     print_summary(console, books, rows, order.workspace, shared.telemetry)
     return OK if books.not_ok == 0 and books.pending == 0 else NOT_ALL_OK
 
 
-def _execute(order: Order, collection: runs.CollectionRuns, shared: local_run.LocalRun) -> bool:
+def _execute(order: Order, collection: runs.CollectionRuns, shared: local_run.LocalRun, workspace: Workspace) -> bool:
     names = runs.group_assets(markdown=order.markdown)
     if order.index is not None:
         shared.telemetry.phase = "listing the sources"
         if not collection.index(order.index):
             return False
-    workspace = open_workspace(order.workspace)
     if order.retry is None:
         todo = collection.todo(workspace.group_keys(), names, again=order.again)
     else:

@@ -7,7 +7,8 @@ import dagster as dg
 
 from pdfocr_dagster.assets import build_groups, build_report, build_work_index
 from pdfocr_dagster.partitions import DEFAULT_COLLECTION
-from pdfocr_dagster.resources import InferenceServer, PageSettings, WorkspaceResource
+from pdfocr_dagster.resources import InferenceServer, PageSettings
+from pdfocr_dagster.storage import SourcesResource, WorkspaceResource
 
 
 def job_name(collection: str) -> str:
@@ -23,7 +24,7 @@ def build_definitions(
     Args:
         collection: a name of letters, digits and underscores; it names the partitions and, for any but the default,
             prefixes the asset keys, so that several collections can live in one deployment.
-        resources: replacements for `workspace`, `inference` and `pages`.
+        resources: replacements for `workspace`, `sources`, `inference` and `pages`.
     """
     return dg.Definitions(
         assets=[
@@ -34,6 +35,7 @@ def build_definitions(
         jobs=[dg.define_asset_job(job_name(collection), selection=dg.AssetSelection.groups(collection))],
         resources={
             "workspace": WorkspaceResource(),
+            "sources": SourcesResource(),
             "inference": InferenceServer(),
             "pages": PageSettings(),
             **(resources or {}),

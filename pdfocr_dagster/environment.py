@@ -16,10 +16,10 @@ def variable(name: str) -> str | None:
     return dg.EnvVar(f"PDFOCR_{name.upper()}").get_value() or None
 
 
-def settings_from(model: type[Settings], given: Mapping[str, Any]) -> Settings:
+def settings_from(model: type[Settings], given: Mapping[str, Any], *, prefix: str = "") -> Settings:
     """Build settings: what is given, else the field's environment variable, else the default.
 
-    Lists in variables have one item a line.
+    Lists in variables have one item a line. With a `prefix`, the variables are `PDFOCR_<PREFIX><FIELD>`.
 
     Raises:
         ConfigurationError: a value is out of its bounds; the message names field and variable.
@@ -28,7 +28,7 @@ def settings_from(model: type[Settings], given: Mapping[str, Any]) -> Settings:
     for name, field in model.model_fields.items():
         value = given.get(name)
         if value is None:
-            text = variable(name)
+            text = variable(prefix + name)
             value = text.splitlines() if text is not None and get_origin(field.annotation) is tuple else text
         if value is not None:
             values[name] = value

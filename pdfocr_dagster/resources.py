@@ -1,4 +1,4 @@
-"""Resources: the workspace, the settings for reading pages, the inference server.
+"""Resources: the settings for reading pages, the inference server. `storage` has the workspace and the sources.
 
 Each is an adapter that turns configuration into objects of `pdfocr_core`. A field that is left out comes from its
 `PDFOCR_*` environment variable when the run starts, and from the default of `pdfocr_core.settings` after that.
@@ -12,27 +12,14 @@ import dagster as dg
 from pydantic import Field, PrivateAttr
 
 from pdfocr_core.session import Session
-from pdfocr_core.settings import ReadSettings, RenderSettings, ServerSettings
+from pdfocr_core.settings import ReadSettings, RenderSettings, ServerSettings, StorageSettings
 from pdfocr_core.telemetry import Telemetry
-from pdfocr_core.workspace import Workspace, open_workspace
 from pdfocr_dagster import local_run
 from pdfocr_dagster.environment import settings_from, variable
 
 
 def _given(resource: dg.ConfigurableResource[Any]) -> dict[str, Any]:
     return {name: getattr(resource, name) for name in type(resource).model_fields}
-
-
-class WorkspaceResource(dg.ConfigurableResource["WorkspaceResource"]):
-    """Where everything that the collection becomes is kept."""
-
-    root: str | None = Field(
-        default=None, description="Local folder or s3:// URL. Variable: PDFOCR_WORKSPACE. Default: ./workspace."
-    )
-
-    def open(self) -> Workspace:
-        """The workspace itself."""
-        return open_workspace(self.root or variable("workspace") or "workspace")
 
 
 class PageSettings(dg.ConfigurableResource["PageSettings"]):
@@ -50,6 +37,12 @@ class PageSettings(dg.ConfigurableResource["PageSettings"]):
         description="Share (0 to 1) of failed and fallback pages that makes a document `failed`. Default: never.",
     )
     in_flight: int | None = Field(default=None, description="Pages in flight. Default: 0, the engine decides.")
+    max_in_flight: int | None = Field(
+        default=None, description="Pages in flight at most, where the engine decides. Default: 512."
+    )
+    judge_first_pages: int | None = Field(
+        default=None, description="First answers that are judged before more pages are sent; 0: none. Default: 20."
+    )
     in_flight_bytes: int | None = Field(default=None, description="Bytes of pictures in flight. Default: 1 GiB.")
     request_timeout_s: float | None = Field(default=None, description="Seconds for one answer. Default: 900.")
     page_deadline_s: float | None = Field(
@@ -130,13 +123,15 @@ class InferenceServer(dg.ConfigurableResource["InferenceServer"]):
         """The settings with variables and defaults filled in."""
         return settings_from(ServerSettings, _given(self))
 
-    def session(self, read: ReadSettings) -> Session:
+    def session(self, read: ReadSettings, sources: StorageSettings | None = None) -> Session:
         """Everything that reads pages. Inside `pdfocr run` the server is shared by all of its runs."""
         current = local_run.current()
         telemetry = Telemetry() if current is None else current.telemetry
         server = self.settings()
         if current is not None:
-            return current.stack.enter_context(Session(read, server, telemetry, servers=current.servers))
+            return current.stack.enter_context(
+                Session(read, server, telemetry, servers=current.servers, sources=sources)
+            )
         if self._stack is None:
             raise RuntimeError("a session needs the resource to be entered by Dagster")
-        return self._stack.enter_context(Session(read, server, telemetry))
+        return self._stack.enter_context(Session(read, server, telemetry, sources=sources))

@@ -12,8 +12,9 @@ import dagster as dg
 import psutil
 from dagster._core.storage.tags import ASSET_PARTITION_RANGE_END_TAG, ASSET_PARTITION_RANGE_START_TAG
 
-from pdfocr_core.errors import ConfigurationError
+from pdfocr_core.errors import ConfigurationError, PdfocrError
 from pdfocr_core.store import is_url
+from pdfocr_dagster import local_run
 from pdfocr_dagster.assets import DOLMA, GROUPS_PER_RUN, MARKDOWN, PAGES
 from pdfocr_dagster.definitions import build_definitions, job_name
 from pdfocr_dagster.partitions import DEFAULT_COLLECTION, asset_key, ranges, register_groups
@@ -143,6 +144,8 @@ class CollectionRuns:
         )
         if not result.success and _was_interrupted(result.all_events):
             raise KeyboardInterrupt
+        if not result.success:
+            _tell_fault(result.all_events)
         return bool(result.success)
 
     def _op(self, name: str) -> str:
@@ -156,6 +159,23 @@ def _was_interrupted(events: Sequence[dg.DagsterEvent]) -> bool:
         if error is not None and error.cls_name in ("DagsterExecutionInterruptedError", "KeyboardInterrupt"):
             return True
     return False
+
+
+def _tell_fault(events: Sequence[dg.DagsterEvent]) -> None:
+    """See that a run which failed by an error that nobody foresaw does not fail in silence."""
+    current = local_run.current()
+    errors = [event.event_specific_data.error for event in events if event.is_step_failure]  # type: ignore[union-attr]
+    if current is None or current.failures or not errors or errors[0] is None:
+        return
+    error = errors[0]
+    while error.cause is not None and str(error.cls_name).startswith("Dagster"):
+        error = error.cause
+    current.failures.append(
+        PdfocrError(
+            f"The run failed by a fault of its own: {error.message.strip()}.",
+            remedy="What was read is kept. The trace is in the run's history; please report it.",
+        )
+    )
 
 
 def group_assets(*, markdown: bool) -> list[str]:

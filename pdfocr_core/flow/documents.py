@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pdfocr_core.documents import Document
+from pdfocr_core.documents import Document, shown_url
 from pdfocr_core.flow.group import GroupWork
 from pdfocr_core.records import DocumentRecord
 
@@ -41,7 +41,7 @@ class OpenDocument:
         return DocumentRecord(
             document_id=self.document.document_id,
             content_id=self.content_id,
-            url=self.document.url,
+            url=shown_url(self.document.url),
             version=self.document.version,
             bytes=self.document.bytes,
             kind=self.kind,
@@ -61,7 +61,7 @@ def closed_record(document: Document, engine_id: str, reason: str, detail: str) 
     """The record of a document that cannot be read."""
     return DocumentRecord(
         document_id=document.document_id,
-        url=document.url,
+        url=shown_url(document.url),
         version=document.version,
         bytes=document.bytes,
         reason=reason,

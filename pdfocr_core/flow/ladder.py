@@ -65,15 +65,23 @@ def now() -> str:
 
 
 async def read_page(
-    page: PageToRead, *, asker: Asker, served_model: str, engine: Engine, settings: ReadSettings
+    page: PageToRead,
+    *,
+    asker: Asker,
+    served_model: str,
+    engine: Engine,
+    settings: ReadSettings,
+    on_first: Callable[[Reason | None, str], None] | None = None,
 ) -> PageRecord:
     """Read one page. Always returns a record, unless the server is gone or the configuration is wrong.
+
+    `on_first` is told what the first answer is worth, with its words; what it raises ends the reading.
 
     Raises:
         ServerUnavailable: see `Asker`.
         ConfigurationError: see `Asker`.
     """
-    climb = _Climb(page, engine, settings)
+    climb = _Climb(page, engine, settings, on_first)
     deadline = time.monotonic() + settings.page_deadline_s
     while climb.record is None and len(page.attempts) < climb.max_attempts and time.monotonic() < deadline:
         picture = climb.picture
@@ -81,6 +89,7 @@ async def read_page(
         try:
             answer = await asker.ask(body)
         except PageError as error:
+            climb.tell(error.reason, error.detail)
             climb.note(error.reason, None, error.detail)
         else:
             await climb.take(answer)
@@ -93,8 +102,15 @@ async def read_page(
 class _Climb:
     """The state of one page on the ladder."""
 
-    def __init__(self, page: PageToRead, engine: Engine, settings: ReadSettings) -> None:
+    def __init__(
+        self,
+        page: PageToRead,
+        engine: Engine,
+        settings: ReadSettings,
+        on_first: Callable[[Reason | None, str], None] | None,
+    ) -> None:
         self.page, self.engine, self.settings = page, engine, settings
+        self._on_first = on_first
         self.picture = page.picture
         self.record: PageRecord | None = None
         self.last_reason: Reason = Reason.INTERNAL_ERROR
@@ -123,6 +139,7 @@ class _Climb:
         try:
             parsed = self.engine.parse(answer.text, width=self.picture.width, height=self.picture.height)
         except PageError as error:
+            self.tell(error.reason, answer.text)
             self.note(error.reason, answer, error.detail)
             return
         turn = 0 if parsed.is_rotation_valid else parsed.rotation_correction % 360
@@ -139,6 +156,7 @@ class _Climb:
                 self.note(Reason.WRONG_ROTATION, answer, "asks for a turn that was tried")
                 return
         reason = judge(answer.text, parsed, answer.finish_reason)
+        self.tell(reason, answer.text)
         if reason is Reason.EMPTY_ANSWER:
             self._empty += 1
             if await self._no_text_believed():
@@ -148,6 +166,12 @@ class _Climb:
             self.note(reason, answer)
             return
         self._accept(answer, parsed, ["rotation_unsettled"] if turn else [])
+
+    def tell(self, reason: Reason | None, words: str) -> None:
+        """Tell of the first answer, once."""
+        if self._on_first is not None:
+            on_first, self._on_first = self._on_first, None
+            on_first(reason, words)
 
     async def _no_text_believed(self) -> bool:
         """An empty answer is usually right: believed once it is repeated, unless the PDF itself has letters there."""

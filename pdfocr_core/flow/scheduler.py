@@ -22,9 +22,12 @@ from pdfocr_core.documents import Document
 from pdfocr_core.engines.engine import Engine
 from pdfocr_core.errors import ConfigurationError, DocumentError, PageError, PdfocrError, Reason, ServerError
 from pdfocr_core.flow.checkpoint import Checkpoint
+from pdfocr_core.flow.control import WindowControl
 from pdfocr_core.flow.documents import OpenDocument, Twins, closed_record
 from pdfocr_core.flow.group import GroupResult, GroupWork, Stages, finish_group, reusable
 from pdfocr_core.flow.ladder import Asker, PageToRead, now, read_page
+from pdfocr_core.flow.pilot import Gauges, Pilot
+from pdfocr_core.flow.trial import Trial
 from pdfocr_core.flow.window import Window
 from pdfocr_core.records import DocumentRecord, Method, PageRecord, PageStatus
 from pdfocr_core.rendering.model import RenderedPage, TextLayerText
@@ -45,11 +48,21 @@ _TEMPORARY_PREFIX = "pdfocr-"
 
 @dataclass(slots=True)
 class Connection:
-    """A way to the model: made when the first page needs it."""
+    """A way to the model: made when the first page needs it.
+
+    Attributes:
+        in_flight: pages in flight at the start.
+        max_in_flight: how far the window may follow the engine; None keeps it as it is.
+        gauges: where the pilot looks; None: nowhere.
+        first_pages: answers to judge before the window opens.
+    """
 
     asker: Asker
     model: str
     in_flight: int
+    max_in_flight: int | None = None
+    gauges: Gauges | None = None
+    first_pages: int = 0
 
 
 async def read_groups(
@@ -148,6 +161,8 @@ class _Flow:
         self._left = 0
         self._idle = asyncio.Event()
         self._tasks: asyncio.TaskGroup
+        self._loops: list[asyncio.Task[None]] = []
+        self._trial: Trial[OpenDocument]
 
     async def run(self, keys: Sequence[str]) -> None:
         self._telemetry.groups_total += len(keys)
@@ -155,12 +170,12 @@ class _Flow:
         if not keys:
             return
         async with asyncio.TaskGroup() as self._tasks:
-            loops = [self._spawn(self._open_documents()) for _ in range(_OPENERS)]
-            loops += [self._spawn(loop) for loop in (self._plan(), self._dispatch(), self._flush())]
+            self._loops = [self._spawn(self._open_documents()) for _ in range(_OPENERS)]
+            self._loops += [self._spawn(loop) for loop in (self._plan(), self._dispatch(), self._flush())]
             for key in keys:
                 await self._start_group(key)
             await self._idle.wait()
-            for loop in loops:
+            for loop in self._loops:
                 loop.cancel()
 
     def save(self) -> None:
@@ -433,10 +448,21 @@ class _Flow:
             opened, page = await self._ready.get()
             if connection is None:
                 connection = await self._connect()
-                window.resize(self._settings.in_flight or connection.in_flight)
+                window.resize(connection.in_flight)
+                self._trial = Trial(connection.first_pages, connection.model)
+                self._steer(window, connection)
             await window.acquire(len(page.picture.image))
             self._telemetry.in_flight = window.pages
             self._spawn(self._read(opened, page, connection, window))
+
+    def _steer(self, window: Window, connection: Connection) -> None:
+        if connection.gauges is None:
+            return
+        control = None
+        if connection.max_in_flight is not None:
+            control = WindowControl(initial=connection.in_flight, maximum=connection.max_in_flight)
+        pilot = Pilot(window, self._telemetry, control, connection.gauges)
+        self._loops.append(self._spawn(pilot.run(lambda: not self._trial.open)))
 
     async def _read(self, opened: OpenDocument, page: PageToRead, connection: Connection, window: Window) -> None:
         size = len(page.picture.image)
@@ -447,6 +473,7 @@ class _Flow:
                 served_model=connection.model,
                 engine=self._engine,
                 settings=self._settings,
+                on_first=self._trial.note,
             )
         except (ConfigurationError, ServerError):
             raise
@@ -458,7 +485,8 @@ class _Flow:
         finally:
             window.release(size)
             self._telemetry.in_flight = window.pages
-        await self._end_page(opened, record)
+        for of_document, judged in self._trial.hold(opened, record, last=window.pages == 0):
+            await self._end_page(of_document, judged)
 
     async def _end_page(self, opened: OpenDocument, record: PageRecord) -> None:
         opened.work.checkpoint.add(record)

@@ -46,6 +46,11 @@ class Window:
         self.limit = max(1, pages)
         self._admit()
 
+    @property
+    def held_by_bytes(self) -> bool:
+        """Whether a page waits for nothing but the bytes of those in flight."""
+        return bool(self._waiting) and self.pages < self.limit
+
     def _fits(self, size: int) -> bool:
         return self.pages < self.limit and (self.bytes + size <= self.max_bytes or self.pages == 0)
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from pdfocr_core.layout.model import Line
 
-__all__ = ["join_lines", "part_at_marks", "words_of"]
+__all__ = ["join_lines", "part_at_marks", "without_marks", "words_of"]
 
 # PDFium puts U+FFFE or U+0002 where a line ends in a hyphen; U+00AD is the soft hyphen, which is never meant to stay.
 _SOFT = "\u00ad"
@@ -17,6 +17,7 @@ _MARKS = _SOFT + _STAND_INS
 _MARK_INSIDE = re.compile(rf"[{_MARKS}]+(?=\S)")
 _AFTER_MARK = re.compile(rf"(?<=[{_MARKS}])(?=[^\s{_MARKS}])")
 _SOFT_AT_END = re.compile(rf"{_SOFT}[{_MARKS}]*\Z")
+_STAND_IN = re.compile(rf"[{_STAND_INS}]+")
 _STAND_IN_AT_END = re.compile(rf"[{_STAND_INS}]+\Z")
 _HYPHEN_AT_END = re.compile(r"([^\W\d_]+)[-\u2010]\Z")
 _HYPHEN = re.compile(r"[-\u2010]")
@@ -83,6 +84,11 @@ def join_lines(first: str, second: str, known: frozenset[str] = frozenset()) -> 
     if _UNSPACED.match(first[-1]) and _UNSPACED.match(second[0]):
         return first + second
     return f"{first} {second}"
+
+
+def without_marks(text: str) -> str:
+    """Marks that no other line made whole become plain hyphens; soft ones go."""
+    return _STAND_IN.sub("-", text).replace(_SOFT, "")
 
 
 def _is_broken_word(first: str, second: str, known: frozenset[str]) -> bool:

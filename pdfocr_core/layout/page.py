@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 
 from pdfocr_core.layout.columns import cut_into_blocks
-from pdfocr_core.layout.joining import part_at_marks, words_of
+from pdfocr_core.layout.joining import part_at_marks, without_marks, words_of
 from pdfocr_core.layout.model import Line, PageText, Rulings, Segment, is_right_to_left, text_height
 from pdfocr_core.layout.paragraphs import Paragraph, join_across_blocks, to_paragraphs
 from pdfocr_core.layout.rows import group_rows
@@ -114,7 +114,5 @@ def _write(paragraphs: Sequence[Paragraph]) -> str:
     for before, item in zip([None, *paragraphs], paragraphs, strict=False):
         if before is not None:
             parts.append("\n\n" if item.apart or item.heading or before.heading or not before.height else "\n")
-        # What no line end made whole any more is a plain hyphen.
-        text = item.text.rstrip("\u00ad\ufffe\x02") + "-" if item.text.endswith(("\ufffe", "\x02")) else item.text
-        parts.append("#" * item.heading + " " * bool(item.heading) + text)
+        parts.append("#" * item.heading + " " * bool(item.heading) + without_marks(item.text))
     return "".join(parts)

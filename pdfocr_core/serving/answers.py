@@ -18,6 +18,7 @@ from pdfocr_core.serving.endpoint import Endpoint
 __all__ = ["Answer", "Kind", "Trouble", "explain_status", "is_certificate_error", "read_answer", "transport_trouble"]
 
 SHOWN_CHARACTERS = 300
+MOST_TOKENS = 10**9
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,25 +131,36 @@ def _completion(endpoint: Endpoint, response: httpx.Response, seconds: float) ->
         data: Any = json.loads(response.content)
         choice = data["choices"][0]
         text = _text_of(choice["message"].get("content"))
-        usage = data.get("usage") or {}
+        finish_reason = choice.get("finish_reason")
         return Answer(
             text=text,
-            finish_reason=choice.get("finish_reason"),
-            prompt_tokens=int(usage.get("prompt_tokens") or 0),
-            completion_tokens=int(usage.get("completion_tokens") or 0),
+            finish_reason=None if finish_reason is None else str(finish_reason),
+            prompt_tokens=_tokens(data.get("usage"), "prompt_tokens"),
+            completion_tokens=_tokens(data.get("usage"), "completion_tokens"),
             seconds=seconds,
             model=str(data.get("model") or endpoint.model),
         )
-    except (ValueError, KeyError, IndexError, TypeError, AttributeError):
+    except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError):
         shown = endpoint.redact(response.text[:SHOWN_CHARACTERS])
         raise Trouble(Kind.BROKEN, f"not a chat completion: {shown!r}") from None
 
 
+def _tokens(usage: object, name: str) -> int:
+    """A count as the server tells it, if it is one: what a server says of its costs must never cost the page."""
+    count = usage.get(name) if isinstance(usage, dict) else None
+    return count if isinstance(count, int) and 0 < count < MOST_TOKENS else 0
+
+
 def _text_of(content: object) -> str:
-    """The message's text; some servers give it in parts, and some give null for nothing."""
+    """The message's text; some servers give it in parts, and some give null for nothing.
+
+    A model that was cut inside a character leaves half of it, which no file can hold.
+    """
     if isinstance(content, list):
-        return "".join(str(part.get("text") or "") for part in content if isinstance(part, dict))
-    return "" if content is None else str(content)
+        text = "".join(str(part.get("text") or "") for part in content if isinstance(part, dict))
+    else:
+        text = "" if content is None else str(content)
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _message(response: httpx.Response) -> str:

@@ -17,9 +17,9 @@ from typing import Protocol, Self
 
 import httpx
 
-from pdfocr_core.errors import PageError, Reason, ServerUnavailable
+from pdfocr_core.errors import ConfigurationError, PageError, Reason, ServerUnavailable
 from pdfocr_core.serving.answers import Answer, Kind, Trouble, read_answer, transport_trouble
-from pdfocr_core.serving.endpoint import Endpoint, tls
+from pdfocr_core.serving.endpoint import Endpoint, hush_http_log, tls
 from pdfocr_core.serving.gate import Gate
 from pdfocr_core.serving.lanes import Lane, Lanes
 from pdfocr_core.serving.metrics import Load, parse_metrics, total
@@ -28,6 +28,8 @@ __all__ = ["Answer", "ChatClient", "Counts", "Recover"]
 
 FIRST_DELAY_S = 0.25
 LONGEST_DELAY_S = 30.0
+LARGEST_ANSWER_BYTES = 64 * 1024**2
+LONGEST_LANE_WAIT_S = 5.0
 METRICS_TIMEOUT_S = 5.0
 # vLLM's uvicorn closes an idle connection after five seconds; one that we might pick up then is dropped before.
 IDLE_CONNECTION_S = 3.0
@@ -114,6 +116,7 @@ class ChatClient:
         self._trouble_since: float | None = None
         self._verdicts = 0
         self._deaths = 0
+        self._models: dict[str, str] = {}
         self._recovery: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
@@ -168,10 +171,12 @@ class ChatClient:
             now = time.monotonic()
             if (lane := self._lanes.pick(now)) is not None:
                 return lane
+            wait = min(self._lanes.opens_in(now), LONGEST_LANE_WAIT_S)
             if asking.tries:
                 # A page that was not asked yet has its try, whatever its predecessors met.
                 self._check_patience(asking, now)
-            await self._lanes.wait(max(0.01, min(self._lanes.opens_in(now), self._patience_left(now), 5.0)))
+                wait = min(wait, self._patience_left(now))
+            await self._lanes.wait(max(0.01, wait))
 
     async def _send(self, lane: Lane, body: bytes) -> Answer:
         self.counts.sent += 1
@@ -180,8 +185,11 @@ class ChatClient:
         headers = {**endpoint.request_headers(), "content-type": "application/json"}
         try:
             async with asyncio.timeout(self._request_timeout_s):
-                response = await self._http.post(endpoint.url("chat/completions"), content=body, headers=headers)
+                url = endpoint.url("chat/completions")
+                async with self._http.stream("POST", url, content=body, headers=headers) as streamed:
+                    response = await _whole(streamed)
             answer = read_answer(endpoint, response, time.monotonic() - started)
+            self._check_model(endpoint, answer)
         except TimeoutError:
             raise Trouble(Kind.TIMEOUT, f"no complete answer within {self._request_timeout_s:g} s") from None
         except httpx.HTTPError as error:
@@ -194,6 +202,15 @@ class ChatClient:
         self.counts.answered += 1
         self._note_success(lane)
         return answer
+
+    def _check_model(self, endpoint: Endpoint, answer: Answer) -> None:
+        """A collection is read by one model: see that nobody puts another one behind the same address meanwhile."""
+        known = self._models.setdefault(endpoint.label, answer.model)
+        if known != answer.model:
+            raise ConfigurationError(
+                f"{endpoint.label} answered as {known} before and as {answer.model} now.",
+                remedy="See to the server and run again: what was read is kept and is not read again.",
+            )
 
     def _note_success(self, lane: Lane) -> None:
         """The server answers; that it refused a page is an answer too."""
@@ -299,7 +316,20 @@ class ChatClient:
         return parse_metrics(response.text) if response.status_code == 200 else Load()
 
 
+async def _whole(streamed: httpx.Response) -> httpx.Response:
+    """The response once its body is here; one without end is not waited for, and held in no memory."""
+    body = bytearray()
+    async for chunk in streamed.aiter_bytes():
+        body += chunk
+        if len(body) > LARGEST_ANSWER_BYTES:
+            raise Trouble(Kind.BROKEN, f"an answer of more than {LARGEST_ANSWER_BYTES >> 20} MiB")
+    # The body is decoded by now, so its encoding must not be told again.
+    headers = {name: value for name, value in streamed.headers.items() if name in {"retry-after", "content-type"}}
+    return httpx.Response(streamed.status_code, headers=headers, content=bytes(body))
+
+
 def _http_client(endpoints: Sequence[Endpoint], connect_timeout_s: float, verify: bool | str) -> httpx.AsyncClient:
+    hush_http_log()
     # Proxies from the environment serve far servers only.
     local = {f"all://{host}": None for host in ("localhost", "127.0.0.1", "[::1]")}
     return httpx.AsyncClient(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import logging
 import socket
 import ssl
 from dataclasses import dataclass, field
@@ -10,7 +11,7 @@ from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
 from pdfocr_core.errors import ConfigurationError
 
-__all__ = ["Endpoint", "free_port", "is_loopback", "tls"]
+__all__ = ["Endpoint", "free_port", "hush_http_log", "is_loopback", "tls"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +118,16 @@ def free_port(preferred: int | None = None) -> int:
             port: int = probe.getsockname()[1]
             return port
     raise ConfigurationError("No free port on 127.0.0.1.", remedy="Close programs that hold many connections.")
+
+
+def hush_http_log() -> None:
+    """Keep httpx from logging a line per request, with the query string and whatever secret is in it.
+
+    A level that the application has set itself is left alone.
+    """
+    log = logging.getLogger("httpx")
+    if log.level == logging.NOTSET:
+        log.setLevel(logging.WARNING)
 
 
 def tls(verify: bool | str) -> ssl.SSLContext | bool:

@@ -14,7 +14,7 @@ import httpx
 
 from pdfocr_core.errors import ConfigurationError, PdfocrError, ServerUnavailable
 from pdfocr_core.serving.diagnosis import PORT_IN_USE, death_of
-from pdfocr_core.serving.endpoint import Endpoint, free_port
+from pdfocr_core.serving.endpoint import Endpoint, free_port, hush_http_log
 from pdfocr_core.serving.process import ServerProcess, end_orphans
 from pdfocr_core.serving.server import InferenceServer
 
@@ -206,6 +206,7 @@ def _foreign(endpoint: Endpoint, status: int) -> PdfocrError:
 
 
 def _get(endpoint: Endpoint, url: str) -> httpx.Response:
+    hush_http_log()
     # trust_env=False: no proxy may stand between us and our own machine.
     with httpx.Client(trust_env=False, timeout=PROBE_TIMEOUT_S) as client:
         return client.get(url, headers=endpoint.request_headers())

@@ -13,7 +13,7 @@ import httpx
 
 from pdfocr_core.errors import ConfigurationError, ServerUnavailable
 from pdfocr_core.serving.answers import explain_status, is_certificate_error
-from pdfocr_core.serving.endpoint import Endpoint, tls
+from pdfocr_core.serving.endpoint import Endpoint, hush_http_log, tls
 from pdfocr_core.serving.managed import Canary
 from pdfocr_core.serving.server import InferenceServer
 
@@ -161,6 +161,7 @@ class RemoteServer(InferenceServer):
                 )
 
     def _get(self, endpoint: Endpoint, url: str) -> httpx.Response:
+        hush_http_log()
         with httpx.Client(trust_env=not endpoint.is_local, timeout=10.0, verify=tls(self.verify)) as client:
             return client.get(url, headers=endpoint.request_headers())
 

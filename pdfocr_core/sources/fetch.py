@@ -17,8 +17,8 @@ from pdfocr_core.documents import ARCHIVE_SEPARATOR, Document
 from pdfocr_core.errors import ConfigurationError, DocumentError, Reason
 from pdfocr_core.settings import ArchiveLimits
 from pdfocr_core.sources.archive_reader import ArchiveReader
-from pdfocr_core.sources.opening import StoreOpener, Stores, as_document_error, object_version
-from pdfocr_core.store import is_url, open_store
+from pdfocr_core.sources.opening import Stores, as_document_error, object_version
+from pdfocr_core.store import StoreOpener, is_url, open_store
 
 __all__ = ["FetchedDocument", "Fetcher"]
 

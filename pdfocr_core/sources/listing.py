@@ -18,9 +18,9 @@ from pdfocr_core.sources.found import Found, IsKnown, nothing_known
 from pdfocr_core.sources.judge import What
 from pdfocr_core.sources.names import Glob, split_glob
 from pdfocr_core.sources.objects import find_objects
-from pdfocr_core.sources.opening import StoreOpener, Stores
+from pdfocr_core.sources.opening import Stores
 from pdfocr_core.sources.sniff import Kind
-from pdfocr_core.store import is_url, open_store
+from pdfocr_core.store import StoreOpener, is_url, open_store
 
 __all__ = ["expand"]
 
@@ -31,6 +31,8 @@ def expand(
     exclude: str | Path | None = None,
     is_known: IsKnown = nothing_known,
     opener: StoreOpener = open_store,
+    after: str = "",
+    missing_ok: bool = False,
 ) -> Iterator[Found]:
     """List what the sources hold, each file or object once, folders in the order of the names.
 
@@ -39,27 +41,34 @@ def expand(
         exclude: the workspace, a path or a URL; it is never entered.
         is_known: what is already indexed; of that only the URL and the version are looked at.
         opener: opens buckets.
+        after: go on after this key; for a single source that is a prefix or pattern on an object store.
+        missing_ok: pass by sources that hold nothing.
 
     Raises:
         ConfigurationError: a source is not there, or a pattern or list finds nothing.
     """
-    lister = _Lister(exclude, is_known, opener)
+    lister = _Lister(exclude, is_known, opener, after)
     seen: set[bytes] = set()
     for source in sources:
-        for found in lister.expand(source):
-            identity = found.url.encode("utf-8", "surrogateescape")
-            if identity not in seen:
-                seen.add(identity)
-                yield found
+        try:
+            for found in lister.expand(source):
+                identity = found.url.encode("utf-8", "surrogateescape")
+                if identity not in seen:
+                    seen.add(identity)
+                    yield found
+        except ConfigurationError as error:
+            if not missing_ok or error.code != "source_not_found":
+                raise
 
 
 class _Lister:
-    def __init__(self, exclude: str | Path | None, is_known: IsKnown, opener: StoreOpener) -> None:
+    def __init__(self, exclude: str | Path | None, is_known: IsKnown, opener: StoreOpener, after: str) -> None:
         text = str(exclude) if exclude is not None else ""
         self._exclude_path = Path(text).absolute() if text and not is_url(text) else None
         self._exclude_url = text if is_url(text) else None
         self._is_known = is_known
         self._stores = Stores(opener)
+        self._after = after
 
     def expand(self, source: str) -> Iterator[Found]:
         """All that one source means, lists included."""
@@ -84,7 +93,9 @@ class _Lister:
                 yield found
 
     def _objects(self, url: str) -> Iterator[Found]:
-        return find_objects(url, self._stores, is_known=self._is_known, exclude=self._exclude_url)
+        return find_objects(
+            url, self._stores, is_known=self._is_known, exclude=self._exclude_url, after=self._after or None
+        )
 
     def _folder(self, path: str, glob: Glob | None = None) -> Iterator[Found]:
         if self._exclude_path and self._exclude_path.exists() and Path(path).samefile(self._exclude_path):

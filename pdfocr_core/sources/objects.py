@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import suppress
 
@@ -14,6 +15,8 @@ from pdfocr_core.sources.sniff import HEAD_BYTES, sniff
 from pdfocr_core.store import Store, StoredObject
 
 __all__ = ["find_objects", "look_at_object"]
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
 def look_at_object(url: str, stores: Stores, *, is_known: IsKnown) -> Found | None:
@@ -35,7 +38,9 @@ def look_at_object(url: str, stores: Stores, *, is_known: IsKnown) -> Found | No
     return Found(url, version, head.size, verdict.what, kind, True, pages=verdict.pages, problem=verdict.problem)
 
 
-def find_objects(url: str, stores: Stores, *, is_known: IsKnown, exclude: str | None = None) -> Iterator[Found]:
+def find_objects(
+    url: str, stores: Stores, *, is_known: IsKnown, exclude: str | None = None, after: str | None = None
+) -> Iterator[Found]:
     """The object of that key, or all objects under the prefix, or all that match the pattern.
 
     Args:
@@ -43,8 +48,9 @@ def find_objects(url: str, stores: Stores, *, is_known: IsKnown, exclude: str | 
         stores: opens buckets.
         is_known: what is already indexed.
         exclude: the workspace's URL; nothing under it is listed.
+        after: list only keys that sort after this one.
     """
-    named = look_at_object(url, stores, is_known=is_known)
+    named = None if after else look_at_object(url, stores, is_known=is_known)
     if named is not None:
         yield named
         return
@@ -53,8 +59,8 @@ def find_objects(url: str, stores: Stores, *, is_known: IsKnown, exclude: str | 
     glob = split_glob(key)
     prefix = (glob.base if glob else key).strip("/")
     skip = f"{exclude.rstrip('/')}/" if exclude else None
-    empty = True
-    for stored in _listing(store, prefix):
+    empty = after is None
+    for stored in _listing(store, prefix, after):
         found_url = f"{root}/{stored.name}"
         below = stored.name.removeprefix(prefix).lstrip("/")
         if (skip and found_url.startswith(skip)) or (glob and not glob.regex.fullmatch(below)):
@@ -69,9 +75,9 @@ def find_objects(url: str, stores: Stores, *, is_known: IsKnown, exclude: str | 
         )
 
 
-def _listing(store: Store, prefix: str) -> Iterator[StoredObject]:
+def _listing(store: Store, prefix: str, after: str | None) -> Iterator[StoredObject]:
     with suppress(FileNotFoundError, ValueError):  # no such bucket, or a prefix that no listing can have
-        yield from store.list(prefix)
+        yield from store.list(prefix, offset=after)
 
 
 def _listed(stored: StoredObject, url: str, below: str, is_known: IsKnown) -> Found:
@@ -92,4 +98,5 @@ def _listed(stored: StoredObject, url: str, below: str, is_known: IsKnown) -> Fo
 
 
 def _unnameable(key: str) -> bool:
-    return any(segment in ("", ".", "..") for segment in key.split("/"))
+    """Whether the store library has no name for a key that S3 allows."""
+    return _CONTROL.search(key) is not None or any(segment in ("", ".", "..") for segment in key.split("/"))

@@ -5,17 +5,13 @@ from __future__ import annotations
 import io
 import os
 import stat
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, cast
 
 from pdfocr_core.errors import ConfigurationError, DocumentError, Reason
-from pdfocr_core.store import Store, StoredObject, is_url, open_store
+from pdfocr_core.store import Store, StoredObject, StoreOpener, is_url, open_store
 
-__all__ = ["Opened", "StoreOpener", "Stores", "as_document_error", "local_version", "object_version"]
-
-StoreOpener = Callable[[str], Store]
-"""Opens the store at a bucket's URL; the caller puts credentials and endpoints into it."""
+__all__ = ["Opened", "Stores", "as_document_error", "local_version", "object_version"]
 
 _SCHEMES = ("s3", "s3a", "gs", "az", "abfs", "abfss", "memory")
 _BLOCK = 4 * 1024**2

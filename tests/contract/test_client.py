@@ -270,7 +270,8 @@ def test_wrong_key_or_url_ends_at_once_without_showing_a_secret(status: int, wor
     assert "querygeheim" not in str(caught.value)
 
 
-def test_a_query_string_goes_with_every_request() -> None:
+def test_a_query_string_goes_with_every_request_and_into_no_log(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO")
     paths = []
 
     def act(request: Scripted) -> None:
@@ -281,6 +282,7 @@ def test_a_query_string_goes_with_every_request() -> None:
         azure = Endpoint(endpoint.base_url + "?api-version=1", "bare", key_header="api-key")
         run(lambda client: client.ask(b"{}"), azure)
     assert paths == ["/v1/chat/completions?api-version=1"]
+    assert "api-version" not in caplog.text
 
 
 def test_a_server_that_stays_away_ends_the_run_after_the_patience() -> None:

@@ -51,12 +51,14 @@ def server() -> Iterator[VllmServer]:
         yield running
 
 
-def request_body() -> bytes:
+def request_body(max_tokens: int = 40) -> bytes:
     picture = io.BytesIO()
     Image.new("RGB", (300, 400), "white").save(picture, "JPEG")
     url = "data:image/jpeg;base64," + base64.b64encode(picture.getvalue()).decode()
     content = [{"type": "image_url", "image_url": {"url": url}}, {"type": "text", "text": "OCR:"}]
-    return json.dumps({"model": "ocr", "max_tokens": 40, "messages": [{"role": "user", "content": content}]}).encode()
+    request = {"model": "ocr", "max_tokens": max_tokens, "messages": [{"role": "user", "content": content}]}
+    # At temperature 0 random weights repeat themselves to the end, so the length of an answer is known.
+    return json.dumps({**request, "temperature": 0}).encode()
 
 
 def find(server: VllmServer, who: str) -> int:
@@ -74,8 +76,10 @@ def test_pages_in_flight_survive_a_kill_and_nothing_old_is_left(server: VllmServ
     async def work() -> int:
         keeper = KeepAlive(server)
         async with ChatClient(server.endpoints(), on_unreachable=keeper.ensure) as client:
-            asked = [asyncio.create_task(client.ask(request_body())) for _ in range(6)]
+            await client.ask(request_body())
+            asked = [asyncio.create_task(client.ask(request_body(1000))) for _ in range(6)]
             await asyncio.sleep(0.3)
+            assert not any(task.done() for task in asked)
             os.kill(find(server, who), signal.SIGKILL)
             assert len(await asyncio.gather(*asked)) == 6
         return keeper.restarts
@@ -87,7 +91,7 @@ def test_pages_in_flight_survive_a_kill_and_nothing_old_is_left(server: VllmServ
 
 def test_its_metrics_are_understood(server: VllmServer) -> None:
     async def work() -> None:
-        async with ChatClient(server.endpoints()) as client:
+        async with ChatClient(server.endpoints(), on_unreachable=KeepAlive(server).ensure) as client:
             await client.ask(request_body())
             load = await client.metrics()
             assert load.running == 0

@@ -143,9 +143,11 @@ def test_a_stamp_in_the_margin_does_not_disturb_the_rows() -> None:
 
 @pytest.mark.parametrize("mark", ["\ufffe", "\x02"])
 def test_no_mark_of_the_text_layer_is_left_over(mark: str) -> None:
-    lines = [*column("body", 40, 100, 95, 4), line(f"the very last word is left bro{mark}", 40, 400)]
+    lines = [*column("body", 40, 100, 95, 4), line(f"half{mark}", 40, 300), line("of a row", 100, 300)]
+    lines.append(line(f"the very last word is left bro{mark}", 40, 400))
     markdown = markdown_of(lines)
     assert mark not in markdown
+    assert "half- of a row" in markdown
     assert markdown.endswith("left bro-")
 
 

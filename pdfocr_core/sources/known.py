@@ -1,0 +1,67 @@
+"""What the index holds already, by half of each identity: 16 bytes are enough to be unique."""
+
+from __future__ import annotations
+
+import time
+
+from pdfocr_core.documents import ARCHIVE_SEPARATOR, Document, document_id_of
+from pdfocr_core.sources.found import Found
+from pdfocr_core.workspace import IndexRow, Workspace
+
+__all__ = ["Known"]
+
+
+class Known:
+    """Grows with the index: batches are immutable, so each is read once."""
+
+    def __init__(self) -> None:
+        self._batches: set[str] = set()
+        self._documents: set[bytes] = set()
+        self._archives: dict[bytes, int] = {}
+
+    @property
+    def batches(self) -> int:
+        """How many batches have been read."""
+        return len(self._batches)
+
+    def refresh(self, workspace: Workspace, *, deadline: float | None = None) -> bool:
+        """Read the batches that are new; False when the deadline (monotonic) came first."""
+        for name in workspace.index_batches():
+            if name in self._batches:
+                continue
+            if deadline is not None and time.monotonic() > deadline:
+                return False
+            for row in workspace.read_batch(name):
+                self._documents.add(_short(row.document_id))
+                if row.member is not None:
+                    self._add_member(row)
+            self._batches.add(name)
+        return True
+
+    def holds(self, url: str, version: str) -> bool:
+        """Whether this file, or this archive with its members, is indexed at this version."""
+        identity = _short(document_id_of(url, version))
+        return identity in self._documents or identity in self._archives
+
+    def holds_document(self, document: Document) -> bool:
+        """Whether this very document is indexed."""
+        return _short(document.document_id) in self._documents
+
+    def count(self, found: Found) -> int:
+        """How many documents of the index a known file or archive stands for."""
+        identity = _short(document_id_of(found.url, found.version))
+        return (identity in self._documents) + self._archives.get(identity, 0)
+
+    def _add_member(self, row: IndexRow) -> None:
+        # An archive's own name may hold the separator, so every place where the name can end is noted; the version
+        # goes into the identity, so a wrong one stands for no file.
+        version = row.version.rpartition("#")[0]
+        end = row.url.find(ARCHIVE_SEPARATOR)
+        while end >= 0:
+            archive = _short(document_id_of(row.url[:end], version))
+            self._archives[archive] = self._archives.get(archive, 0) + 1
+            end = row.url.find(ARCHIVE_SEPARATOR, end + 1)
+
+
+def _short(document_id: str) -> bytes:
+    return bytes.fromhex(document_id[:32])

@@ -1,0 +1,120 @@
+"""What an object store answers when something is wrong, in words that say what to do."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+from typing import NamedTuple
+
+from pdfocr_core.errors import ConfigurationError, PdfocrError, StoreUnavailable
+
+__all__ = ["store_error"]
+
+_CODE = re.compile(r"<Code>([^<]+)</Code>")
+_MESSAGE = re.compile(r"<Message>([^<]+)</Message>")
+_STATUS = re.compile(r"status code: (\d{3})")
+_REGION = re.compile(r"<Region>([\w-]+)</Region>|expecting '([\w-]+)'")
+
+
+class _Trouble(NamedTuple):
+    code: str
+    what: str
+    remedy: str
+
+
+_EXPIRED = _Trouble(
+    "credentials_expired",
+    "the credentials have expired",
+    "Get new ones: `aws sso login` for an SSO profile, or a new session token.",
+)
+_UNKNOWN_KEY = _Trouble(
+    "bad_credentials",
+    "the store does not know these credentials",
+    "Check the access key, the secret key and the profile, and that they belong to this endpoint.",
+)
+_CLOCK = _Trouble("clock", "the clock of this machine is off", "Set the machine's clock.")
+_NO_BUCKET = _Trouble("no_bucket", "there is no such bucket", "Check the bucket's name and the endpoint, or create it.")
+_REGION_TROUBLE = _Trouble(
+    "wrong_region",
+    "the bucket is in another region",
+    "Set the region: AWS_REGION, the profile's region, or PDFOCR_SOURCES_REGION and PDFOCR_WORKSPACE_REGION.",
+)
+_DENIED = _Trouble(
+    "access_denied",
+    "the store refuses access",
+    "Allow s3:ListBucket on the bucket, s3:GetObject on its sources, and s3:GetObject, s3:PutObject and "
+    "s3:DeleteObject under the workspace (docs/s3.md has the policies); check the credentials and the profile.",
+)
+_NOT_A_STORE = _Trouble(
+    "wrong_endpoint",
+    "what answers at this endpoint is no object store that we can talk to",
+    "Check --endpoint or AWS_ENDPOINT_URL: it is the S3 API's address, for example http://host:9000.",
+)
+_DISK_FULL = _Trouble("disk_full", "the disk is full", "Free some space; the same command then goes on from here.")
+
+_BY_CODE = {
+    "ExpiredToken": _EXPIRED,
+    "TokenRefreshRequired": _EXPIRED,
+    "RequestExpired": _EXPIRED,
+    "InvalidAccessKeyId": _UNKNOWN_KEY,
+    "SignatureDoesNotMatch": _UNKNOWN_KEY,
+    "InvalidToken": _UNKNOWN_KEY,
+    "AuthFailure": _UNKNOWN_KEY,
+    "RequestTimeTooSkewed": _CLOCK,
+    "NoSuchBucket": _NO_BUCKET,
+    "PermanentRedirect": _REGION_TROUBLE,
+    "AuthorizationHeaderMalformed": _REGION_TROUBLE,
+    "IllegalLocationConstraintException": _REGION_TROUBLE,
+    "AccessDenied": _DENIED,
+    "AllAccessDisabled": _DENIED,
+}
+_BY_TEXT = (
+    ("redirect without LOCATION", _REGION_TROUBLE),
+    ("builder error", _NOT_A_STORE),
+    ("os error 28", _DISK_FULL),
+    ("No space left on device", _DISK_FULL),
+)
+# Told apart from answers: nothing came back, or the server said that it cannot now.
+_AWAY = re.compile(r"HTTP error:|error sending request|operation timed out|connection (?:closed|reset)", re.IGNORECASE)
+
+
+def store_error(
+    error: BaseException, where: str, *, listing: bool = False, refused: bool = False
+) -> PdfocrError | None:
+    """Our error for one of obstore's; None when it says nothing about the store as a whole.
+
+    Args:
+        error: what obstore raised.
+        where: the URL, for the message.
+        listing: whether it was a listing: only then does a 404 mean more than that an object is not there.
+        refused: whether obstore itself calls it a refusal.
+    """
+    text = str(error)
+    code = _CODE.search(text)
+    status = _STATUS.search(text)
+    number = int(status[1]) if status else 0
+    trouble = _BY_CODE.get(code[1]) if code else None
+    if trouble is None:
+        trouble = next((found for mark, found in _BY_TEXT if mark in text), None)
+    if trouble is None and (refused or number in (401, 403)):
+        trouble = _DENIED
+    if trouble is None and listing and number in (301, 307, 400, 404, 405):
+        trouble = _NOT_A_STORE
+    if trouble is not None:
+        return _configuration_error(trouble, where, text)
+    if number >= 500 or number == 429 or (not number and _AWAY.search(text)):
+        return StoreUnavailable(f"{where}: {_short(text)}.")
+    return None
+
+
+def _configuration_error(trouble: _Trouble, where: str, text: str) -> ConfigurationError:
+    said = _MESSAGE.search(text)
+    words = f" It says: {unescape(said[1]).rstrip('.')}." if said else ""
+    if trouble is _REGION_TROUBLE and (region := _REGION.search(text)):
+        words += f" The right region is {region[1] or region[2]}."
+    return ConfigurationError(f"{where}: {trouble.what}.{words}", code=trouble.code, remedy=trouble.remedy)
+
+
+def _short(text: str) -> str:
+    """What happened, without the library's own trace of it."""
+    return text.strip().split("\n", 1)[0].rstrip(".")

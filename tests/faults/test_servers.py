@@ -1,0 +1,160 @@
+"""`pdfocr run` against servers that fail in every way we know: no page is lost, none counted twice, none charged."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from pdfocr_core.records import PageRecord
+from pdfocr_core.testing.plan import OWN_TROUBLE, Fault, Plan
+from pdfocr_core.testing.server import MODEL, FaultServer, fault_server, good_text
+from pdfocr_core.workspace import open_workspace
+from tests.documents import write_collection
+from tests.integration.conftest import Command
+
+DOCUMENTS, PAGES_EACH = 6, 3
+PAGES = DOCUMENTS * PAGES_EACH
+QUICK = {"PDFOCR_REQUEST_TIMEOUT_S": "3", "PDFOCR_CHECKPOINT_INTERVAL_S": "0.2"}
+
+
+def run(pdfocr: Command, server: FaultServer, *, code: int = 0, **environment: str) -> subprocess.CompletedProcess[str]:
+    sources = pdfocr.folder / "sources"
+    if not sources.exists():
+        write_collection(sources, documents=DOCUMENTS, pages=PAGES_EACH)
+    arguments = ("run", sources, "--engine", "remote", "--model", MODEL, "--server", server.url, "--in-flight", 4)
+    extra = {**QUICK, **environment}
+    return pdfocr(*arguments, "--workspace", pdfocr.workspace, code=code, extra_environment=extra)
+
+
+def records(workspace: Path) -> list[PageRecord]:
+    opened = open_workspace(str(workspace))
+    found = [record for key in opened.group_keys() for record in opened.read_pages(key) or []]
+    return [record for record in found if isinstance(record, PageRecord)]
+
+
+def assert_whole(pdfocr: Command, server: FaultServer) -> list[PageRecord]:
+    """Every page is there once, with the text of its own picture; the books say the same."""
+    pages = records(pdfocr.workspace)
+    assert len({(page.document_id, page.page) for page in pages}) == len(pages) == PAGES
+    assert {page.text for page in pages} == {good_text(digest) for digest in server.asked}
+    books = pdfocr.books()
+    assert (books["balanced"], books["pages_ok"], books["by_status"]) == (True, PAGES, {"ok": DOCUMENTS})
+    return pages
+
+
+@pytest.mark.parametrize("fault", sorted(OWN_TROUBLE))
+def test_the_servers_own_trouble_costs_no_page_an_attempt(pdfocr: Command, fault: Fault) -> None:
+    with fault_server(Plan({fault: 0.4}, seed=1)) as server:
+        run(pdfocr, server)
+        assert server.met[fault] > 1
+        for page in assert_whole(pdfocr, server):
+            assert [attempt.reason for attempt in page.attempts] == [None]
+        # A crash may break off an answer that was on its way, which must then be given again.
+        if fault not in {Fault.CRASH, Fault.OUT_OF_MEMORY}:
+            assert set(server.answered.values()) == {1}
+
+
+def test_a_storm_of_all_troubles_together(pdfocr: Command) -> None:
+    shares = dict.fromkeys(OWN_TROUBLE, 0.1)
+    with fault_server(Plan(shares, seed=5, times=3, down_s=0.5, retry_after_s=0.3)) as server:
+        run(pdfocr, server)
+        assert len(server.met) >= 5
+        assert server.asked.total() > 2 * PAGES
+        for page in assert_whole(pdfocr, server):
+            assert [attempt.reason for attempt in page.attempts] == [None]
+
+
+@pytest.mark.parametrize(
+    ("fault", "reasons"),
+    [
+        (Fault.LOOP, {"repetition"}),
+        (Fault.TRUNCATE, {"length"}),
+        (Fault.FOREIGN, {"bad_front_matter"}),
+    ],
+)
+def test_a_bad_answer_is_noted_and_asked_again(pdfocr: Command, fault: Fault, reasons: set[str]) -> None:
+    with fault_server(Plan({fault: 0.3}, seed=1)) as server:
+        run(pdfocr, server)
+        pages = assert_whole(pdfocr, server)
+        assert server.met[fault] > 1
+        spent = [[attempt.reason for attempt in page.attempts] for page in pages]
+        assert sum(len(one) == 2 for one in spent) == server.met[fault]
+        assert {one[0] for one in spent if len(one) == 2} == reasons
+
+
+def test_a_lie_about_usage_is_not_believed_and_costs_nothing(pdfocr: Command) -> None:
+    with fault_server(Plan({Fault.USAGE: 1.0})) as server:
+        run(pdfocr, server)
+        pages = assert_whole(pdfocr, server)
+        assert {(page.prompt_tokens, page.completion_tokens) for page in pages} == {(0, 0)}
+        assert set(server.asked.values()) == {1}
+
+
+def test_another_model_in_the_middle_ends_the_run_and_the_next_goes_on(pdfocr: Command) -> None:
+    with fault_server(Plan({Fault.OTHER_MODEL: 0.15}, seed=2)) as server:
+        ended = run(pdfocr, server, code=2)
+        assert server.met[Fault.OTHER_MODEL] == 1
+        assert "Traceback" not in ended.stderr
+        kept = kept_texts(pdfocr.workspace)
+        assert 0 < len(kept) < PAGES
+        server.plan = Plan()
+        before = server.asked.copy()
+        run(pdfocr, server)
+        assert_whole(pdfocr, server)
+        assert not {good_text(digest) for digest in server.asked - before} & kept
+
+
+def test_a_server_that_stays_away_ends_the_run_and_loses_nothing(pdfocr: Command) -> None:
+    with fault_server(Plan({Fault.ERROR: 0.5}, seed=3, times=10**9)) as server:
+        ended = run(pdfocr, server, code=1, PDFOCR_SERVER_PATIENCE_S="4")
+        assert "run again" in ended.stderr
+        assert "Traceback" not in ended.stderr
+        kept = kept_texts(pdfocr.workspace)
+        server.plan = Plan()
+        before = server.asked.copy()
+        run(pdfocr, server)
+        for page in assert_whole(pdfocr, server):
+            assert [attempt.reason for attempt in page.attempts] == [None]
+        assert not {good_text(digest) for digest in server.asked - before} & kept
+
+
+def test_the_same_seed_plays_the_same_faults() -> None:
+    shares = dict.fromkeys(Fault, 1 / len(Fault))
+    pictures = [str(number) for number in range(200)]
+
+    def played(seed: int) -> list[Fault | None]:
+        return [Plan(shares, seed=seed).fault(picture, 0) for picture in pictures]
+
+    assert played(1) == played(1) != played(2)
+    assert set(played(1)) == set(Fault)
+    assert Plan(shares).fault("1", asked_before=1) is None
+    with pytest.raises(ValueError, match="at most 1"):
+        Plan({Fault.HANG: 0.6, Fault.CLOSE: 0.5})
+
+
+def test_the_server_runs_by_itself() -> None:
+    argv = [sys.executable, "-m", "pdfocr_core.testing", "--fault", "error=1", "--seed", "4"]
+    process = subprocess.Popen(argv, text=True, stdout=subprocess.PIPE)
+    try:
+        assert process.stdout is not None
+        url = process.stdout.readline().strip()
+        body: dict[str, Any] = {"model": MODEL, "messages": [{"role": "user", "content": "a page"}]}
+        with httpx.Client(trust_env=False) as client:
+            statuses = [client.post(f"{url}/chat/completions", json=body).status_code for _ in range(2)]
+        assert statuses == [500, 200]
+    finally:
+        process.terminate()
+        said, _ = process.communicate(timeout=20)
+    assert "2 requests, 1 good answers, 1 error" in said
+
+
+def kept_texts(workspace: Path) -> set[str]:
+    """Texts of pages that are durable, in parts or committed."""
+    opened = open_workspace(str(workspace))
+    found = {page.text for page in records(workspace)}
+    return found | {page.text for key in opened.group_keys() for page in opened.read_parts(key)}
