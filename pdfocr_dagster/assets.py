@@ -25,8 +25,9 @@ from pdfocr_dagster.storage import SourcesResource, WorkspaceResource
 
 PAGES, DOLMA, MARKDOWN = "page_groups", "dolma_documents", "markdown_export"
 GROUPS_PER_RUN = 50
-# Asks for a new group once. `eager` would ask for every group again whenever the index is materialized.
-FOLLOWS = dg.AutomationCondition.on_missing()
+# Asks for a new group once, unless someone reads it already. `eager` would ask for every group again whenever the index
+# is materialized.
+FOLLOWS = dg.AutomationCondition.on_missing() & ~dg.AutomationCondition.in_progress()
 
 
 class IndexConfig(dg.Config):

@@ -73,6 +73,10 @@ def _carry_out(order: Order, console: Console) -> int:
             success = _execute(order, collection, shared, workspace)
         for error in shared.failures:
             print_error(error, console)
+        if not success and not shared.failures:
+            console.print("pdfocr: The run failed. Its log is in the Dagster UI (`dagster dev`).", style="red")
+            for line in dict.fromkeys(collection.errors):
+                console.print(f"    {line}", markup=False, highlight=False, soft_wrap=True)
         if not success:
             configuration = bool(shared.failures) and all(isinstance(e, ConfigurationError) for e in shared.failures)
             return WRONG_USE if configuration else FAILED

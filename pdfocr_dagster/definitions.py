@@ -8,6 +8,8 @@ import dagster as dg
 from pdfocr_dagster.assets import build_groups, build_report, build_work_index
 from pdfocr_dagster.partitions import DEFAULT_COLLECTION
 from pdfocr_dagster.resources import InferenceServer, PageSettings
+from pdfocr_dagster.schedules import build_nightly_ingestion, build_nightly_reading
+from pdfocr_dagster.sensors import build_new_documents_sensor, build_new_groups_sensor
 from pdfocr_dagster.storage import SourcesResource, WorkspaceResource
 
 
@@ -33,6 +35,12 @@ def build_definitions(
             build_report(collection, collection),
         ],
         jobs=[dg.define_asset_job(job_name(collection), selection=dg.AssetSelection.groups(collection))],
+        sensors=[
+            build_new_documents_sensor(collection),
+            build_new_groups_sensor(collection),
+            build_nightly_reading(collection),
+        ],
+        schedules=[build_nightly_ingestion(collection)],
         resources={
             "workspace": WorkspaceResource(),
             "sources": SourcesResource(),

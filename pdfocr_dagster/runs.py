@@ -12,9 +12,8 @@ import dagster as dg
 import psutil
 from dagster._core.storage.tags import ASSET_PARTITION_RANGE_END_TAG, ASSET_PARTITION_RANGE_START_TAG
 
-from pdfocr_core.errors import ConfigurationError, PdfocrError
+from pdfocr_core.errors import ConfigurationError
 from pdfocr_core.store import is_url
-from pdfocr_dagster import local_run
 from pdfocr_dagster.assets import DOLMA, GROUPS_PER_RUN, MARKDOWN, PAGES
 from pdfocr_dagster.definitions import build_definitions, job_name
 from pdfocr_dagster.partitions import DEFAULT_COLLECTION, asset_key, ranges, register_groups
@@ -75,12 +74,17 @@ def _is_gone(process: str) -> bool:
 
 
 class CollectionRuns:
-    """Executes parts of a collection's graph in this process."""
+    """Executes parts of a collection's graph in this process.
+
+    Attributes:
+        errors: what ended runs that failed, one line each.
+    """
 
     def __init__(
         self, instance: dg.DagsterInstance, collection: str, resources: Mapping[str, Mapping[str, Any]]
     ) -> None:
         self._instance, self._collection, self._resources = instance, collection, resources
+        self.errors: list[str] = []
         self._job = dg.reconstructable(_job) if collection == DEFAULT_COLLECTION else None
 
     def check_owner(self, workspace_url: str) -> None:
@@ -142,40 +146,30 @@ class CollectionRuns:
         result = dg.execute_job(
             job, self._instance, run_config=config, tags=tags, asset_selection=list(selection), raise_on_error=False
         )
-        if not result.success and _was_interrupted(result.all_events):
-            raise KeyboardInterrupt
         if not result.success:
-            _tell_fault(result.all_events)
+            errors = _errors(result.all_events)
+            if any(name in _INTERRUPTIONS for name, _message in errors):
+                raise KeyboardInterrupt
+            self.errors += [message for _name, message in errors]
         return bool(result.success)
 
     def _op(self, name: str) -> str:
         return name if self._collection == DEFAULT_COLLECTION else f"{self._collection}__{name}"
 
 
-def _was_interrupted(events: Sequence[dg.DagsterEvent]) -> bool:
-    """Whether a run failed because of Ctrl-C or SIGTERM: Dagster turns both into an exception of its own."""
+# Dagster turns Ctrl-C and SIGTERM into an exception of its own.
+_INTERRUPTIONS = ("DagsterExecutionInterruptedError", "KeyboardInterrupt")
+
+
+def _errors(events: Sequence[dg.DagsterEvent]) -> list[tuple[str, str]]:
+    """The class and first line of every error in a run's events, causes first."""
+    found: list[tuple[str, str]] = []
     for event in events:
         error = getattr(event.event_specific_data, "error", None)
-        if error is not None and error.cls_name in ("DagsterExecutionInterruptedError", "KeyboardInterrupt"):
-            return True
-    return False
-
-
-def _tell_fault(events: Sequence[dg.DagsterEvent]) -> None:
-    """See that a run which failed by an error that nobody foresaw does not fail in silence."""
-    current = local_run.current()
-    errors = [event.event_specific_data.error for event in events if event.is_step_failure]  # type: ignore[union-attr]
-    if current is None or current.failures or not errors or errors[0] is None:
-        return
-    error = errors[0]
-    while error.cause is not None and str(error.cls_name).startswith("Dagster"):
-        error = error.cause
-    current.failures.append(
-        PdfocrError(
-            f"The run failed by a fault of its own: {error.message.strip()}.",
-            remedy="What was read is kept. The trace is in the run's history; please report it.",
-        )
-    )
+        while error is not None:
+            found.insert(0, (str(error.cls_name), str(error.message).strip().split("\n", 1)[0]))
+            error = error.cause
+    return found
 
 
 def group_assets(*, markdown: bool) -> list[str]:

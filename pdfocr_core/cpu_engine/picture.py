@@ -16,7 +16,7 @@ __all__ = ["Pixels", "decode", "fitted"]
 
 Pixels = NDArray[np.uint8]
 
-MAX_PIXELS = 100_000_000  # refused by the header, before anything is decoded
+MAX_PIXELS = 60_000_000  # refused by the header, before anything is decoded
 LONGEST_SIDE = 2000
 UPSCALED_SIDE = 1600  # small pictures grow until one of the two is reached …
 SHORT_SIDE = 736
@@ -35,7 +35,7 @@ def decode(data: bytes) -> Pixels:
             if image.width * image.height > MAX_PIXELS:
                 raise BadPicture(f"the image has {image.width}x{image.height} pixels; at most {MAX_PIXELS} are read")
             image.draft("RGB", (LONGEST_SIDE, LONGEST_SIDE))
-            return _on_white(image)
+            return _on_white(_reduced(image))
     except BadPicture:
         raise
     except UnidentifiedImageError:
@@ -43,6 +43,14 @@ def decode(data: bytes) -> Pixels:
     except Exception as error:
         # Damaged files make the decoders raise nearly anything.
         raise BadPicture(f"the image cannot be decoded: {error}") from error
+
+
+def _reduced(image: Image.Image) -> Image.Image:
+    """A whole fraction of a large picture, so that only one copy of it is ever held in full."""
+    factor = max(image.size) // (2 * LONGEST_SIDE)
+    if factor < 2 or image.mode not in {"L", "RGB", "RGBA", "CMYK", "LA"}:
+        return image
+    return image.reduce(factor)
 
 
 def _on_white(image: Any) -> Pixels:

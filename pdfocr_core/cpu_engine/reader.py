@@ -6,12 +6,10 @@ import math
 from collections.abc import Sequence
 from statistics import median
 
-import numpy as np
-
 from pdfocr_core.cpu_engine.answer import Answer
 from pdfocr_core.cpu_engine.language import guess_language
 from pdfocr_core.cpu_engine.orientation import flipped, turn_needed
-from pdfocr_core.cpu_engine.picture import SHORT_SIDE, Pixels, decode, fitted
+from pdfocr_core.cpu_engine.picture import Pixels, decode, fitted
 from pdfocr_core.cpu_engine.recogniser import Read, Recogniser, Spot
 from pdfocr_core.cpu_engine.rulings import find_rulings, is_drawing, straightened
 from pdfocr_core.layout.model import Line, text_height
@@ -22,8 +20,10 @@ __all__ = ["PageReader"]
 # Below this score a reading is more likely noise (a stain, a hatching, an unknown script) than text.
 MIN_SCORE = 0.5
 DOUBTFUL = 0.8
-# Rows of dots and dashes are common on honest pages, so letters may be few; without any, nothing was read.
-LEAST_LETTERS = 0.2
+# Characters read for each line height of text found. Latin has 2 or more, Chinese and Japanese a little over 1, as rows of
+# dots and dashes do; of a script that the models do not know they see punctuation and a few letters that look alike.
+MIN_DENSITY = 0.75
+TELLING_LENGTH = 6  # line heights of text from which that can be told
 MAX_SKEW = 15.0  # degrees
 
 
@@ -32,12 +32,6 @@ class PageReader:
 
     def __init__(self) -> None:
         self._recogniser = Recogniser()
-
-    def warm_up(self) -> None:
-        """Load both models, which otherwise happens with the first page."""
-        paper = np.full((SHORT_SIDE, SHORT_SIDE, 3), 255, dtype=np.uint8)
-        self._recogniser.find(paper)
-        self._recogniser.read([paper[:48, :320]])
 
     def read(self, data: bytes) -> Answer:
         """Read one picture.
@@ -59,6 +53,8 @@ class PageReader:
         if turn:
             return Answer(turn=turn)
         reads = self._read_all(spots, {id(spot.crop): seen[id(spot.crop)] for spot in spots if id(spot.crop) in seen})
+        if not _is_known_script(spots, reads):
+            return Answer()  # no text rather than debris: the client may have a better source
         return _understood(pixels, spots, reads)
 
     def _read_all(self, spots: Sequence[Spot], known: dict[int, Read]) -> list[Read]:
@@ -75,13 +71,17 @@ class PageReader:
         return [reads[id(spot.crop)] for spot in spots]
 
 
+def _is_known_script(spots: Sequence[Spot], reads: Sequence[Read]) -> bool:
+    length = sum(spot.length / max(1.0, min(spot.width, spot.height)) for spot in spots)
+    seen = sum(len("".join(read.text.split())) for read in reads if read.score >= MIN_SCORE)
+    return length < TELLING_LENGTH or seen >= MIN_DENSITY * length
+
+
 def _understood(pixels: Pixels, spots: Sequence[Spot], reads: Sequence[Read]) -> Answer:
     height, width = pixels.shape[:2]
     angle = _skew(spots)
     places = [_placed(spot, read, angle, width / 2, height / 2) for spot, read in zip(spots, reads, strict=True)]
     lines = [line for line in places if line.score >= MIN_SCORE and line.text.strip()]
-    if not _is_language(lines):
-        return Answer()
     grey = straightened(pixels, angle)
     page = to_markdown(lines, width, height, find_rulings(grey, text_height(lines)) if lines else None)
     return Answer(
@@ -90,12 +90,6 @@ def _understood(pixels: Pixels, spots: Sequence[Spot], reads: Sequence[Read]) ->
         is_table=page.is_table,
         is_diagram=not page.is_table and is_drawing(grey, places),
     )
-
-
-def _is_language(lines: Sequence[Line]) -> bool:
-    """Whether letters and digits prevail; in a script that the models do not know, they find little but stops."""
-    printed = [character for line in lines for character in line.text if not character.isspace()]
-    return sum(map(str.isalnum, printed)) >= LEAST_LETTERS * len(printed)
 
 
 def _skew(spots: Sequence[Spot]) -> float:

@@ -24,7 +24,7 @@ _BAD = {
     Reason.REFUSED_BY_SERVER: "are refusals by the server",
 }
 _SHOWN = 3
-_SHOWN_CHARACTERS = 120
+_SHOWN_CHARACTERS = 300
 
 Page = TypeVar("Page")
 

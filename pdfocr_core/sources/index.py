@@ -83,7 +83,7 @@ def update_index(
             workspace.write_manifest(group)
         # Of two indexings at the same time one wins the batch's number; the other drops what that batch holds and
         # tries the next number, so no document is ever in two groups.
-        if not groups or workspace.append_index(_rows(groups), f"{known.batches:08d}"):
+        if not groups or workspace.append_index(_rows(groups), known.next_batch):
             break
         known.refresh(workspace)
         fresh = [document for document in fresh if not known.holds_document(document)]

@@ -20,9 +20,10 @@ class Known:
         self._archives: dict[bytes, int] = {}
 
     @property
-    def batches(self) -> int:
-        """How many batches have been read."""
-        return len(self._batches)
+    def next_batch(self) -> str:
+        """The name that the next batch of the index bears; whoever creates it first has it."""
+        numbers = [int(stem) for stem in map(_stem, self._batches) if stem.isdecimal()]
+        return f"{max(numbers, default=-1) + 1:08d}"
 
     def refresh(self, workspace: Workspace, *, deadline: float | None = None) -> bool:
         """Read the batches that are new; False when the deadline (monotonic) came first."""
@@ -61,6 +62,10 @@ class Known:
             archive = _short(document_id_of(row.url[:end], version))
             self._archives[archive] = self._archives.get(archive, 0) + 1
             end = row.url.find(ARCHIVE_SEPARATOR, end + 1)
+
+
+def _stem(name: str) -> str:
+    return name.rpartition("/")[2].partition(".")[0]
 
 
 def _short(document_id: str) -> bytes:

@@ -29,13 +29,15 @@ LAUNCH = """mutation($backfill: LaunchBackfillParams!) { launchPartitionBackfill
   __typename ... on LaunchBackfillSuccess { backfillId } ... on PythonError { message } } }"""
 BACKFILL = """query($id: String!) { partitionBackfillOrError(backfillId: $id) {
   ... on PartitionBackfill { status runs(limit: 50) { runId status } } } }"""
+START = """mutation($sensor: SensorSelector!) { startSensor(sensorSelector: $sensor) {
+  __typename ... on PythonError { message } } }"""
 GRAPH = """{ assetNodes { assetKey { path } dependencyKeys { path } } }"""
 
 
 class Deployment:
     """A Dagster instance with the code location's settings in its environment."""
 
-    def __init__(self, pdfocr: Command, server: CountingServer, sources: Path) -> None:
+    def __init__(self, pdfocr: Command, server: CountingServer, sources: Path | str) -> None:
         self.home = pdfocr.folder / "home"
         self.home.mkdir()
         (self.home / "dagster.yaml").write_text("telemetry:\n  enabled: false\n")
@@ -93,6 +95,11 @@ class Deployment:
                 except subprocess.TimeoutExpired:
                     os.killpg(process.pid, 9)
                     process.wait()
+
+    def start_sensor(self, name: str) -> None:
+        selector = {"repositoryLocationName": "pdfocr", "repositoryName": "__repository__", "sensorName": name}
+        answer = self.ask(START, sensor=selector)["startSensor"]
+        assert answer["__typename"] == "Sensor", answer
 
     def ask(self, query: str, **variables: Any) -> Any:
         request = urllib.request.Request(

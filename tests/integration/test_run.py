@@ -202,3 +202,15 @@ def test_retry_reads_again_what_failed_and_only_that(pdfocr: Command) -> None:
         assert server.requests == 5
     written = [path for path in pdfocr.folder.rglob("*") if path.is_file() and path.parent != sources]
     assert not [path for path in written if b"lighthouse" in path.read_bytes()]
+
+
+def test_a_run_that_fails_says_why(pdfocr: Command) -> None:
+    sources = write_collection(pdfocr.folder / "sources", documents=1, pages=1)
+    with counting_server() as server:
+        run(pdfocr, server)
+        (pdfocr.workspace / "report").rename(pdfocr.workspace / "aside")
+        (pdfocr.workspace / "report").write_text("in the way")
+        write_pdf(sources / "more.pdf", ["text"])
+        done = pdfocr.run(sources, *REMOTE, "--server", server.url, code=1)
+    assert "report" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -6,7 +6,7 @@ import io
 import json
 import tarfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ import pytest
 from tests.counting_server import CountingServer, counting_server
 from tests.documents import write_pdf
 from tests.integration.conftest import Command
+from tests.integration.test_dagster import Deployment
 from tests.s3_server import READER, S3Server, weed
 
 REMOTE = ("--engine", "remote", "--model", "pdfocr-cpu")
@@ -234,3 +235,42 @@ def test_sources_and_workspace_have_credentials_of_their_own(pdfocr: Command, s3
         refused = place.run(server, "s3://letters/own.pdf", *profiles, "--workspace-profile", "reader", code=2)
     assert "refuses access" in refused
     assert len(place.under("markdown")) == 1
+
+
+@pytest.mark.timeout(900)
+def test_the_sensors_alone_carry_a_pdf_to_markdown(pdfocr: Command, s3: S3Server, tmp_path: Path) -> None:
+    """With the real daemon: 30 PDFs, then 10 more, 3 replaced and 2 deleted; no page is asked for twice."""
+    place = InBucket(pdfocr, s3, "workspace-w")
+    s3.bucket("inbox")
+    with counting_server() as server:
+        deployment = Deployment(pdfocr, server, "s3://inbox/drop")
+        deployment.environment |= {**s3.environment, "PDFOCR_WORKSPACE": place.url, "PDFOCR_WATCH_MAX_WAIT_S": "0"}
+        with deployment.running():
+            for name in ("new_documents_sensor", "new_groups_sensor"):
+                deployment.start_sensor(name)
+            put_all(s3, tmp_path, {f"{number:02}.pdf": f"letter {number}" for number in range(30)})
+            wait_for(lambda: len(place.under("markdown")) == 30, deployment)
+            assert (server.requests, max(server.pictures.values())) == (30, 1)
+
+            for number in (28, 29):
+                s3.delete("inbox", f"drop/{number:02}.pdf")
+            put_all(s3, tmp_path, {f"{number:02}.pdf": f"letter {number}" for number in range(30, 40)})
+            put_all(s3, tmp_path, {f"{number:02}.pdf": f"second edition {number}" for number in range(3)})
+            wait_for(lambda: server.requests >= 43 and place.books()["pending"] == 0, deployment)
+            time.sleep(70)  # one more interval of each sensor: nothing else may come
+        assert (server.requests, max(server.pictures.values())) == (43, 1)
+    books = place.books()
+    assert (books["documents"], books["pages_ok"], books["balanced"]) == (43, 43, True)
+    assert {row["status"] for row in place.rows().values()} == {"ok"}
+
+
+def put_all(s3: S3Server, folder: Path, texts: dict[str, str]) -> None:
+    for name, text in texts.items():
+        s3.put("inbox", f"drop/{name}", pdf(folder, text))
+
+
+def wait_for(condition: Callable[[], bool], deployment: Deployment, seconds: float = 400) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, (deployment.home / "dev.log").read_text()[-6000:]
+        time.sleep(2)
