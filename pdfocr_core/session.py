@@ -46,7 +46,15 @@ from pdfocr_core.store import store_opener
 from pdfocr_core.telemetry import Telemetry
 from pdfocr_core.workspace import Workspace
 
-__all__ = ["Servers", "Session", "build_server", "choose_engine", "choose_profile", "index_sources"]
+__all__ = [
+    "Servers",
+    "Session",
+    "build_server",
+    "choose_engine",
+    "choose_profile",
+    "index_sources",
+    "model_to_load",
+]
 
 # Settings of the picture: what the user sets goes before the profile's.
 _PICTURE = {"longest_side_px", "image_format", "jpeg_quality"}
@@ -112,7 +120,7 @@ def build_server(settings: ServerSettings, kind: EngineKind) -> InferenceServer:
         return RemoteServer(settings.server_urls, model=_served_name(settings), api_key=settings.api_key)
     profile = load_profile(settings.model or _DEFAULT_MODEL[kind], _directories(settings))
     return VllmServer(
-        _weights(settings, profile),
+        model_to_load(settings, profile),
         revision=settings.revision or profile.revision,
         serve_args=profile.serve.args,
         extra_args=settings.vllm_args,
@@ -126,7 +134,7 @@ def _directories(settings: ServerSettings) -> list[Path]:
     return [Path(settings.profiles_dir)] if settings.profiles_dir else []
 
 
-def _weights(settings: ServerSettings, profile: Profile) -> str:
+def model_to_load(settings: ServerSettings, profile: Profile) -> str:
     """What vLLM loads: a local directory or hub id as the user named it, else the profile's."""
     named = settings.model or ""
     return named if "/" in named or Path(named).is_dir() else profile.model

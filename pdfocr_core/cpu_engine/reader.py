@@ -22,7 +22,7 @@ MIN_SCORE = 0.5
 DOUBTFUL = 0.8
 # Characters read for each line height of text found. Latin has 2 or more, Chinese and Japanese a little over 1, as rows of
 # dots and dashes do; of a script that the models do not know they see punctuation and a few letters that look alike.
-MIN_DENSITY = 0.75
+MIN_DENSITY = 0.85
 TELLING_LENGTH = 6  # line heights of text from which that can be told
 MAX_SKEW = 15.0  # degrees
 

@@ -36,7 +36,7 @@ def main() -> None:
                 said[name] = ""
             except SystemExit:
                 said[name] = errors.getvalue()[-600:]
-            except Exception as error:
+            except ValueError as error:
                 said[name] = repr(error)
     json.dump(said, sys.stdout)
 
