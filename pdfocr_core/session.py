@@ -19,6 +19,7 @@ from typing import Self
 import psutil
 
 from pdfocr_core.engines.engine import Engine, build_engine
+from pdfocr_core.engines.model import PROMPT_ALLOWANCE
 from pdfocr_core.engines.profile import Profile, check_licence, load_profile
 from pdfocr_core.errors import ConfigurationError
 from pdfocr_core.flow.group import GroupResult, Stages
@@ -26,9 +27,12 @@ from pdfocr_core.flow.pilot import Gauges
 from pdfocr_core.flow.scheduler import Connection, read_groups
 from pdfocr_core.records import PageRecord
 from pdfocr_core.rendering.pool import RenderPool
+from pdfocr_core.serving.arguments import value_of
 from pdfocr_core.serving.client import ChatClient
 from pdfocr_core.serving.cpu import CpuServer, usable_cores
 from pdfocr_core.serving.keepalive import KeepAlive
+from pdfocr_core.serving.pace import Pace
+from pdfocr_core.serving.preflight import check_context
 from pdfocr_core.serving.remote import RemoteServer
 from pdfocr_core.serving.server import InferenceServer
 from pdfocr_core.serving.vllm import VllmServer, find_vllm
@@ -117,8 +121,16 @@ def build_server(settings: ServerSettings, kind: EngineKind) -> InferenceServer:
                 "engine=remote needs the URL of a server.",
                 remedy="Set server_urls (--server), for example http://host:8000/v1.",
             )
-        return RemoteServer(settings.server_urls, model=_served_name(settings), api_key=settings.api_key)
+        return RemoteServer(
+            settings.server_urls,
+            model=_served_name(settings),
+            api_key=settings.api_key,
+            key_header=settings.key_header,
+            headers=_headers(settings.headers),
+            verify=settings.ca_bundle or True,
+        )
     profile = load_profile(settings.model or _DEFAULT_MODEL[kind], _directories(settings))
+    _check_context(settings, profile)
     return VllmServer(
         model_to_load(settings, profile),
         revision=settings.revision or profile.revision,
@@ -130,6 +142,17 @@ def build_server(settings: ServerSettings, kind: EngineKind) -> InferenceServer:
     )
 
 
+def _check_context(settings: ServerSettings, profile: Profile) -> None:
+    """Refuse a context in which no page could ever be read, before minutes go into loading the model."""
+    length = value_of([*profile.serve.args, *settings.vllm_args], "--max-model-len")
+    if length is None or not length.isdigit():
+        return
+    needed = (profile.worst_image_tokens or 0) + PROMPT_ALLOWANCE
+    found = check_context(needed, profile.sampling.max_tokens, int(length))
+    if not found.ok:
+        raise ConfigurationError(f"The context is too small for {profile.name}: {found.detail}.", remedy=found.remedy)
+
+
 def _directories(settings: ServerSettings) -> list[Path]:
     return [Path(settings.profiles_dir)] if settings.profiles_dir else []
 
@@ -138,6 +161,17 @@ def model_to_load(settings: ServerSettings, profile: Profile) -> str:
     """What vLLM loads: a local directory or hub id as the user named it, else the profile's."""
     named = settings.model or ""
     return named if "/" in named or Path(named).is_dir() else profile.model
+
+
+def _headers(lines: Sequence[str]) -> dict[str, str]:
+    headers: dict[str, str] = {}
+    for line in lines:
+        name, colon, value = (part.strip() for part in line.partition(":"))
+        if not name or not colon or not value or not line.isascii():
+            # The line itself may be a secret.
+            raise ConfigurationError("A header of `headers` is not of the form `Name: value`.")
+        headers[name] = value
+    return headers
 
 
 def _served_name(settings: ServerSettings) -> str | None:
@@ -283,6 +317,8 @@ class Session:
             request_timeout_s=self.settings.request_timeout_s,
             patience_s=self.settings.server_patience_s,
             on_unreachable=keep_alive.ensure,
+            verify=self.server_settings.ca_bundle or True,
+            pace=Pace(self.server_settings.requests_per_minute, self.server_settings.tokens_per_minute),
         )
         connection = Connection(
             client,
@@ -291,7 +327,7 @@ class Session:
             max_in_flight=most,
             gauges=Gauges(client.counts, client.metrics),
             # The CPU engine is ours and of one piece; it has no versions that could be mismatched.
-            first_pages=0 if self.kind is EngineKind.CPU else self.settings.judge_first_pages,
+            first_pages=0 if self.engine.deterministic else self.settings.judge_first_pages,
         )
         return connection, client
 

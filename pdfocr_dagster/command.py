@@ -13,9 +13,10 @@ from pdfocr_core.outputs.report import books_of
 from pdfocr_core.records import StatusRow
 from pdfocr_core.workspace import Workspace
 from pdfocr_dagster import local_run, runs
+from pdfocr_dagster.liveness import repair_runs
 from pdfocr_dagster.progress import Progress
 from pdfocr_dagster.storage import WorkspaceResource
-from pdfocr_dagster.summary import print_summary
+from pdfocr_dagster.summary import print_summary, short
 
 OK, FAILED, WRONG_USE, NOT_ALL_OK, INTERRUPTED = 0, 1, 2, 3, 130
 
@@ -65,8 +66,8 @@ def _carry_out(order: Order, console: Console) -> int:
     workspace = WorkspaceResource(**place).open()
     with runs.open_instance(order.workspace) as (instance, home), local_run.sharing() as shared:
         if not order.quiet:
-            console.print(f"History for the Dagster UI: {home}", highlight=False, soft_wrap=True)
-        runs.repair_runs(instance)
+            console.print(f"History for the Dagster UI: {short(home)}", highlight=False, soft_wrap=True)
+        repair_runs(instance)
         collection = runs.CollectionRuns(instance, order.collection, resources)
         collection.check_owner(order.workspace)
         with Progress(shared.telemetry, console, quiet=order.quiet):

@@ -1,6 +1,7 @@
 """The end of a run in the terminal: the books, what went wrong and what to do about it, where the files are."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from rich.console import Console
 from rich.text import Text
@@ -10,6 +11,12 @@ from pdfocr_core.records import DocumentStatus, StatusRow
 from pdfocr_core.telemetry import Telemetry
 
 _SHOWN = 10
+
+
+def short(url: str) -> str:
+    """A local path as seen from here; anything else unchanged."""
+    path = Path(url)
+    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else url
 
 
 def print_summary(
@@ -32,7 +39,7 @@ def print_summary(
         )
     _print_reasons(console, [row for row in rows if row.status is not DocumentStatus.OK])
     for name, folder in (("Dolma", "results"), ("Markdown", "markdown"), ("Report", "report")):
-        console.print(f"{name + ':':10}{workspace}/{folder}", highlight=False, soft_wrap=True)
+        console.print(f"{name + ':':10}{short(workspace)}/{folder}", highlight=False, soft_wrap=True)
 
 
 def _print_reasons(console: Console, bad: Sequence[StatusRow]) -> None:
@@ -43,6 +50,6 @@ def _print_reasons(console: Console, bad: Sequence[StatusRow]) -> None:
     for (status, reason), rows in sorted(by_reason.items()):
         console.print(Text(f"{len(rows)} {status}, {reason}: {rows[0].remedy}"), soft_wrap=True)
         for row in rows[:_SHOWN]:
-            console.print(Text(f"    {row.url}"), soft_wrap=True)
+            console.print(Text(f"    {short(row.url)}"), soft_wrap=True)
         if len(rows) > _SHOWN:
             console.print(f"    … and {len(rows) - _SHOWN} more in report/documents.csv")
