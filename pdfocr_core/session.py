@@ -28,9 +28,11 @@ from pdfocr_core.flow.scheduler import Connection, read_groups
 from pdfocr_core.records import PageRecord
 from pdfocr_core.rendering.pool import RenderPool
 from pdfocr_core.serving.arguments import value_of
+from pdfocr_core.serving.canary import canary, canary_picture
 from pdfocr_core.serving.client import ChatClient
 from pdfocr_core.serving.cpu import CpuServer, usable_cores
 from pdfocr_core.serving.keepalive import KeepAlive
+from pdfocr_core.serving.managed import Canary
 from pdfocr_core.serving.pace import Pace
 from pdfocr_core.serving.preflight import check_context
 from pdfocr_core.serving.remote import RemoteServer
@@ -67,6 +69,7 @@ _FIRST_IN_FLIGHT = {EngineKind.VLLM: 16, EngineKind.REMOTE: 8}
 # What the server on this machine takes for a page while it prepares the picture, and the share of memory it may take.
 _SERVER_BYTES_PER_PAGE = 100 * 1024**2
 _MEMORY_SHARE = 0.6
+_CANARY_TOKENS = 16
 _DEFAULT_MODEL = {EngineKind.CPU: "pdfocr-cpu", EngineKind.VLLM: "olmocr-2"}
 
 
@@ -139,7 +142,24 @@ def build_server(settings: ServerSettings, kind: EngineKind) -> InferenceServer:
         env=profile.serve.env,
         executable=settings.vllm_program,
         ready_timeout_s=settings.ready_timeout_s,
+        canary=_first_page(profile),
     )
+
+
+def _first_page(profile: Profile) -> Canary:
+    # Without structured output nothing holds the few tokens to a form, and none is needed.
+    least = int(profile.sampling.extra_body.get("min_tokens", 0))
+    engine = build_engine(profile, max_tokens=max(_CANARY_TOKENS, least))
+
+    def body_for(served_model: str) -> bytes:
+        return engine.request(
+            canary_picture(engine.image_format),
+            engine.image_format,
+            temperature=engine.temperatures[0],
+            served_model=served_model,
+        )
+
+    return canary(body_for)
 
 
 def _check_context(settings: ServerSettings, profile: Profile) -> None:

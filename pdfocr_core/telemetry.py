@@ -102,6 +102,11 @@ class Telemetry:
             # A new list, so that other threads see the old one or the new one whole.
             self.samples = self.samples[::2]
 
+    def samples_of_last(self, seconds: float) -> list[Sample]:
+        """The samples of that time up to now."""
+        since = time.monotonic() - self.started - seconds
+        return [sample for sample in self.samples if sample.at_s >= since]
+
     def rates(self) -> tuple[float, float]:
         """Pages and output tokens per second over the last minute (or since the start, if that is shorter)."""
         now = time.monotonic()

@@ -18,6 +18,7 @@ from pdfocr_core.settings import IndexSettings
 from pdfocr_dagster import checks, local_run
 from pdfocr_dagster.bridge import AsyncBridge
 from pdfocr_dagster.environment import settings_from
+from pdfocr_dagster.liveness import mark_run
 from pdfocr_dagster.metadata import books_metadata, group_metadata
 from pdfocr_dagster.partitions import asset_key, group_partitions, register_groups
 from pdfocr_dagster.resources import InferenceServer, PageSettings
@@ -70,6 +71,7 @@ def build_work_index(collection: str, group_name: str) -> dg.AssetsDefinition:
         sources: SourcesResource,
         pages: PageSettings,
     ) -> dg.MaterializeResult[None]:
+        mark_run(context)
         named = config.sources or sources.named()
         try:
             if not named:
@@ -149,6 +151,7 @@ def build_groups(collection: str, group_name: str) -> dg.AssetsDefinition:
         inference: InferenceServer,
         pages: PageSettings,
     ) -> Iterator[Any]:
+        mark_run(context)
         selected = [name for name in (PAGES, DOLMA, MARKDOWN) if keys[name] in context.selected_asset_keys]
         stages = Stages(pages=PAGES in selected, dolma=DOLMA in selected, markdown=MARKDOWN in selected)
         failed: dict[str, PdfocrError] = {}
@@ -163,7 +166,12 @@ def build_groups(collection: str, group_name: str) -> dg.AssetsDefinition:
                         context.log.error("group %s: %s", result.key, result.error)
                         failed[result.key] = result.error
                         continue
-                    metadata = group_metadata(result, price_in=server.price_in, price_out=server.price_out)
+                    metadata = group_metadata(
+                        result,
+                        price_in=server.price_in,
+                        price_out=server.price_out,
+                        samples=session.telemetry.samples_of_last(result.seconds),
+                    )
                     for name in selected:
                         yield dg.AssetMaterialization(keys[name], partition=result.key, metadata=metadata)
                     yield from checks.evaluate_group(context, opened, keys[PAGES], keys[DOLMA], result)

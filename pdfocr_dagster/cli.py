@@ -202,6 +202,37 @@ def serve(
 
 
 @app.command()
+def models(
+    profiles_dir: Annotated[
+        Path | None, typer.Option(envvar="PDFOCR_PROFILES_DIR", help="A folder with model profiles of your own.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json")] = False,
+) -> None:
+    """List the models that are known by name."""
+    from pdfocr_core.engines.profile import all_profiles
+
+    try:
+        known = all_profiles([profiles_dir] if profiles_dir else [])
+    except PdfocrError as error:
+        Console(stderr=True).print(f"pdfocr: {error}", style="red", markup=False, soft_wrap=True)
+        raise typer.Exit(WRONG_USE) from None
+    if as_json:
+        typer.echo(json.dumps([profile.model_dump(mode="json") for profile in known], indent=1))
+        return
+    from rich.table import Table
+
+    table = Table("name", "model", "tier", "size", "licence", "restricted", "vLLM", box=None, header_style="bold")
+    for profile in known:
+        licence = profile.licence
+        restricted = "--accept-license" if licence.restricted else ""
+        least, most = profile.serve.min_vllm, profile.serve.max_vllm
+        versions = " ".join(words for words in (least and f">={least}", most and f"<={most}") if words)
+        table.add_row(profile.name, profile.model, str(profile.tier), profile.size, licence.id, restricted, versions)
+    # One line a model, also where the terminal is narrow: the list is made to be searched.
+    Console(width=max(Console().width, 180)).print(table, markup=False, soft_wrap=True)
+
+
+@app.command()
 def doctor(
     workspace: WorkspaceOption = "workspace",
     engine: Annotated[EngineKind, typer.Option()] = EngineKind.AUTO,

@@ -10,13 +10,17 @@ import dagster as dg
 from pdfocr_core.flow.group import GroupResult
 from pdfocr_core.outputs.report import Books
 from pdfocr_core.records import DocumentStatus, StatusRow
+from pdfocr_core.telemetry import Sample
+from pdfocr_dagster.chart import window_chart
 
 _WORST = 10
 _PREVIEW_CHARACTERS = 600
 
 
-def group_metadata(result: GroupResult, *, price_in: float, price_out: float) -> dict[str, Any]:
-    """Metadata of a group's materializations."""
+def group_metadata(
+    result: GroupResult, *, price_in: float, price_out: float, samples: Sequence[Sample] = ()
+) -> dict[str, Any]:
+    """Metadata of a group's materializations; `samples` are those of the run while the group was read."""
     rows = result.rows
     pages = sum(row.pages for row in rows)
     prompt, completion = sum(row.prompt_tokens for row in rows), sum(row.completion_tokens for row in rows)
@@ -40,6 +44,9 @@ def group_metadata(result: GroupResult, *, price_in: float, price_out: float) ->
         metadata["pages_per_second"] = round(pages / result.seconds, 3)
     if price_in or price_out:
         metadata["cost"] = round((prompt * price_in + completion * price_out) / 1e6, 6)
+    if samples and not result.reused:
+        metadata["window"] = dg.MetadataValue.md(window_chart(samples))
+        metadata["bound_by"] = Counter(sample.bound_by for sample in samples).most_common(1)[0][0]
     worst = [row for row in rows if row.status is not DocumentStatus.OK or row.pages_fallback]
     if worst:
         metadata["worst_documents"] = _worst_table(worst)

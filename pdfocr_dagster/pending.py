@@ -13,6 +13,7 @@ from dagster._core.storage.tags import (
 
 from pdfocr_core.workspace import Workspace
 from pdfocr_dagster.assets import DOLMA, GROUPS_PER_RUN, MARKDOWN, PAGES
+from pdfocr_dagster.liveness import repair_runs
 from pdfocr_dagster.partitions import asset_key, ranges
 
 __all__ = ["pending_ranges", "unfinished_runs"]
@@ -21,7 +22,8 @@ _UNFINISHED = list(NOT_FINISHED_STATUSES)
 
 
 def unfinished_runs(instance: dg.DagsterInstance, tags: Mapping[str, str] | None = None) -> list[dg.DagsterRun]:
-    """Runs that wait or go on, in whatever process."""
+    """Runs that wait or go on, in whatever process; those that were killed are told from them first."""
+    repair_runs(instance)
     return list(instance.get_runs(dg.RunsFilter(statuses=_UNFINISHED, tags=tags)))
 
 

@@ -93,6 +93,17 @@ class InferenceServer(dg.ConfigurableResource["InferenceServer"]):
     revision: str | None = Field(default=None, description="Revision of the weights at the hub.")
     server_urls: list[str] | None = Field(default=None, description="Base URLs, with /v1, of servers that run already.")
     api_key: str | None = Field(default=None, description="Bearer token for server_urls; give it as an EnvVar.")
+    key_header: str | None = Field(
+        default=None, description="The header that carries the key, bare unless it is Authorization (the default)."
+    )
+    headers: list[str] | None = Field(default=None, description="More headers for server_urls, as `Name: value`.")
+    ca_bundle: str | None = Field(default=None, description="A PEM file with certificates to trust.")
+    requests_per_minute: int | None = Field(
+        default=None, description="Requests sent at most in a minute. Default: no limit."
+    )
+    tokens_per_minute: int | None = Field(
+        default=None, description="Tokens, in and out, at most in a minute. Default: no limit."
+    )
     vllm_args: list[str] | None = Field(default=None, description="More arguments for `vllm serve`.")
     vllm_program: str | None = Field(
         default=None, description="Path of the vllm program. Default: beside this Python, or on PATH."

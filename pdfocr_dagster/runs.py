@@ -1,7 +1,6 @@
 """Runs executed in this process, as `pdfocr run` does: the same job on the same instance, no daemon needed."""
 
 import os
-import socket
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -9,16 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import dagster as dg
-import psutil
 from dagster._core.storage.tags import ASSET_PARTITION_RANGE_END_TAG, ASSET_PARTITION_RANGE_START_TAG
 
 from pdfocr_core.errors import ConfigurationError
 from pdfocr_core.store import is_url
 from pdfocr_dagster.assets import DOLMA, GROUPS_PER_RUN, MARKDOWN, PAGES
 from pdfocr_dagster.definitions import build_definitions, job_name
+from pdfocr_dagster.liveness import PROCESS_TAG, this_process
 from pdfocr_dagster.partitions import DEFAULT_COLLECTION, asset_key, ranges, register_groups
-
-_PROCESS_TAG = "pdfocr/process"
 
 
 @contextmanager
@@ -45,32 +42,6 @@ def instance_home(workspace_url: str) -> Path:
         name = workspace_url.replace("://", "-").replace("/", "-").strip("-")
         return Path.home() / ".local" / "share" / "pdfocr" / name
     return Path(workspace_url + ".dagster")
-
-
-def repair_runs(instance: dg.DagsterInstance) -> int:
-    """Report as failed the runs of commands that were killed: nobody watches those. Returns how many there were."""
-    repaired = 0
-    active = [dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.NOT_STARTED]
-    for run in instance.get_runs(dg.RunsFilter(statuses=active)):
-        process = run.tags.get(_PROCESS_TAG)
-        if process is not None and _is_gone(process):
-            instance.report_run_failed(run, "The pdfocr process that executed this run was killed.")
-            repaired += 1
-    return repaired
-
-
-def _this_process() -> str:
-    return f"{socket.gethostname()}:{os.getpid()}:{int(psutil.Process().create_time())}"
-
-
-def _is_gone(process: str) -> bool:
-    host, pid, created = process.rsplit(":", 2)
-    if host != socket.gethostname():
-        return False
-    try:
-        return abs(psutil.Process(int(pid)).create_time() - int(created)) > 1
-    except psutil.NoSuchProcess:
-        return True
 
 
 class CollectionRuns:
@@ -139,7 +110,7 @@ class CollectionRuns:
             "resources": {name: {"config": dict(value)} for name, value in self._resources.items()},
             "loggers": {"console": {"config": {"log_level": "CRITICAL"}}},
         }
-        tags = {_PROCESS_TAG: _this_process(), **(tags or {})}
+        tags = {PROCESS_TAG: this_process(), **(tags or {})}
         job = self._job or dg.build_reconstructable_job(
             "pdfocr_dagster.runs", "collection_job", reconstructable_args=(self._collection,)
         )

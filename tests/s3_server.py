@@ -95,6 +95,7 @@ class S3Server:
                     "-ip=127.0.0.1",
                     f"-s3.config={self._config}",
                     "-s3.port.iceberg=0",
+                    "-s3.port.lance=0",
                     *ports,
                     *grpc,
                     *quiet,

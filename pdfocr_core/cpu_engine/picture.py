@@ -54,6 +54,10 @@ def _reduced(image: Image.Image) -> Image.Image:
 
 
 def _on_white(image: Any) -> Pixels:
+    if image.mode.startswith("I"):
+        # More than 8 bits of grey: Pillow would cut off at 255 what it should scale.
+        eight_bits = (np.asarray(image).clip(0, 65535) // 257).astype(np.uint8)
+        image = Image.fromarray(eight_bits)
     if image.mode in {"RGBA", "LA", "PA"} or "transparency" in image.info:
         overlay = image.convert("RGBA")
         image = Image.new("RGBA", overlay.size, "white")

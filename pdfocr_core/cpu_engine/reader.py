@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from statistics import median
 
 from pdfocr_core.cpu_engine.answer import Answer
+from pdfocr_core.cpu_engine.heights import even_heights
 from pdfocr_core.cpu_engine.language import guess_language
 from pdfocr_core.cpu_engine.orientation import flipped, turn_needed
 from pdfocr_core.cpu_engine.picture import Pixels, decode, fitted
@@ -81,14 +82,14 @@ def _understood(pixels: Pixels, spots: Sequence[Spot], reads: Sequence[Read]) ->
     height, width = pixels.shape[:2]
     angle = _skew(spots)
     places = [_placed(spot, read, angle, width / 2, height / 2) for spot, read in zip(spots, reads, strict=True)]
-    lines = [line for line in places if line.score >= MIN_SCORE and line.text.strip()]
+    lines = even_heights([line for line in places if line.score >= MIN_SCORE and line.text.strip()])
     grey = straightened(pixels, angle)
     page = to_markdown(lines, width, height, find_rulings(grey, text_height(lines)) if lines else None)
     return Answer(
         markdown=page.markdown,
         language=guess_language(page.markdown),
         is_table=page.is_table,
-        is_diagram=not page.is_table and is_drawing(grey, places),
+        is_diagram=not page.is_table and is_drawing(grey, lines),
     )
 
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import tempfile
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
@@ -27,6 +26,7 @@ from pdfocr_core.flow.documents import OpenDocument, Twins, closed_record
 from pdfocr_core.flow.group import GroupResult, GroupWork, Stages, finish_group, reusable
 from pdfocr_core.flow.ladder import Asker, PageToRead, now, read_page
 from pdfocr_core.flow.pilot import Gauges, Pilot
+from pdfocr_core.flow.scratch import scratch_folder, sweep_writes
 from pdfocr_core.flow.trial import Trial
 from pdfocr_core.flow.window import Window
 from pdfocr_core.records import DocumentRecord, Method, PageRecord, PageStatus
@@ -43,7 +43,6 @@ logger = logging.getLogger(__name__)
 
 _CHUNK = 8  # pages per render task: the document is opened once for all of them
 _OPENERS = 8  # documents fetched and opened at the same time
-_TEMPORARY_PREFIX = "pdfocr-"
 
 
 @dataclass(slots=True)
@@ -89,7 +88,9 @@ async def read_groups(
         ServerUnavailable: the server is gone for good. What was finished is committed or checkpointed.
     """
     results: asyncio.Queue[GroupResult | None] = asyncio.Queue()
-    with tempfile.TemporaryDirectory(prefix=_TEMPORARY_PREFIX, ignore_cleanup_errors=True) as directory:
+    if workspace.store.local_root is not None:
+        await asyncio.to_thread(sweep_writes, workspace.store.local_root)
+    with scratch_folder() as directory:
         flow = _Flow(
             workspace=workspace,
             stages=stages,
@@ -100,7 +101,7 @@ async def read_groups(
             connect=connect,
             telemetry=telemetry,
             on_page=on_page,
-            directory=Path(directory),
+            directory=directory,
             results=results,
         )
         task = asyncio.create_task(flow.run(keys))

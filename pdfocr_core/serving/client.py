@@ -23,6 +23,7 @@ from pdfocr_core.serving.endpoint import Endpoint, hush_http_log, tls
 from pdfocr_core.serving.gate import Gate
 from pdfocr_core.serving.lanes import Lane, Lanes
 from pdfocr_core.serving.metrics import Load, parse_metrics, total
+from pdfocr_core.serving.pace import Pace
 
 __all__ = ["Answer", "ChatClient", "Counts", "Recover"]
 
@@ -91,6 +92,7 @@ class ChatClient:
         verify: TLS verification; a path names a bundle of trusted certificates.
         on_unreachable: told when a server does not answer, so that its owner can start it again.
         first_delay_s: the wait before the first repetition; doubled each time.
+        pace: what the service allows in a minute; None: anything.
     """
 
     def __init__(
@@ -104,10 +106,12 @@ class ChatClient:
         verify: bool | str = True,
         on_unreachable: Recover | None = None,
         first_delay_s: float = FIRST_DELAY_S,
+        pace: Pace | None = None,
     ) -> None:
         self.counts = Counts()
         self._lanes = Lanes(endpoints)
         self._gate = Gate(max_connections)
+        self._pace = pace or Pace()
         self._request_timeout_s = request_timeout_s
         self._patience_s = patience_s
         self._on_unreachable = on_unreachable
@@ -145,11 +149,13 @@ class ChatClient:
         asking = _Asking()
         while True:
             alone = asking.deaths >= DEATHS_BEFORE_ALONE
-            async with self._gate.alone() if alone else self._gate.shared():
+            async with self._gate.alone() if alone else self._gate.shared(), self._pace.turn() as turn:
                 lane = await self._open_lane(asking)
                 deaths, answered, sent_at = self._deaths, self.counts.answered, time.monotonic()
                 try:
-                    return await self._send(lane, body)
+                    answer = await self._send(lane, body)
+                    turn.tokens = answer.prompt_tokens + answer.completion_tokens
+                    return answer
                 except Trouble as error:
                     trouble = error
                 await self._note(lane, trouble, stuck=self._is_stuck(trouble, answered, sent_at))

@@ -1,7 +1,8 @@
-"""The index of a collection: lists the sources, drops what is known, groups the rest, appends one batch.
+"""The index of a collection: lists the sources, drops what is known, groups the rest, appends it in batches.
 
 Manifests are written before the batch that names their groups: a death in between leaves files that nobody refers to,
-and the next indexing writes the same ones again.
+and the next indexing writes the same ones again. A batch is appended as soon as it is large, so memory does not follow the
+size of the sources, and an indexing that dies goes on behind its last batch.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ from pdfocr_core.workspace import IndexRow, Workspace
 
 __all__ = ["IndexReport", "update_index"]
 
+_BATCH_DOCUMENTS = 50_000
+
 
 @dataclass(frozen=True, slots=True)
 class IndexReport:
@@ -33,7 +36,7 @@ class IndexReport:
     Attributes:
         documents: documents in the sources now, old and new.
         new_documents: those that were not in the index at this version.
-        groups: the new groups.
+        groups: the keys of the new groups.
         ignored: files and members that are no documents.
         bytes: size of the new documents.
         seconds: how long it took.
@@ -41,7 +44,7 @@ class IndexReport:
 
     documents: int
     new_documents: int
-    groups: list[PageGroup]
+    groups: list[str]
     ignored: int
     bytes: int
     seconds: float
@@ -65,7 +68,8 @@ def update_index(
         opener: opens the sources' buckets.
 
     Raises:
-        ConfigurationError: a source is not there or may not be read; nothing was written.
+        ConfigurationError: a source is not there or may not be read; nothing was written, unless there were very many
+            documents before it.
     """
     started = time.monotonic()
     known = Known()
@@ -74,27 +78,52 @@ def update_index(
     found_in = expand(
         sources, exclude=workspace.url, is_known=known.holds, opener=opener, missing_ok=not settings.require_sources
     )
+    writer = _Writer(workspace, known, settings, counter if settings.count_pages else None)
     for found in found_in:
         listing.add(found)
-    fresh = count_pages(listing.fresh, counter if settings.count_pages else None)
-    while True:
-        groups = group_documents(fresh, settings.pages_per_group)
-        for group in groups:
-            workspace.write_manifest(group)
-        # Of two indexings at the same time one wins the batch's number; the other drops what that batch holds and
-        # tries the next number, so no document is ever in two groups.
-        if not groups or workspace.append_index(_rows(groups), known.next_batch):
-            break
-        known.refresh(workspace)
-        fresh = [document for document in fresh if not known.holds_document(document)]
+        if len(listing.fresh) >= _BATCH_DOCUMENTS:
+            writer.write(listing.take())
+    writer.write(listing.take())
     return IndexReport(
-        documents=listing.known_documents + len(fresh),
-        new_documents=len(fresh),
-        groups=groups,
+        documents=listing.known_documents + writer.documents,
+        new_documents=writer.documents,
+        groups=writer.groups,
         ignored=listing.ignored,
-        bytes=sum(document.bytes for document in fresh),
+        bytes=writer.bytes,
         seconds=time.monotonic() - started,
     )
+
+
+class _Writer:
+    """Turns new documents into groups and batches, and counts them."""
+
+    def __init__(
+        self, workspace: Workspace, known: Known, settings: IndexSettings, counter: PageCounter | None
+    ) -> None:
+        self._workspace, self._known, self._settings, self._counter = workspace, known, settings, counter
+        self.groups: list[str] = []
+        self.documents = self.bytes = 0
+
+    def write(self, fresh: Sequence[Document]) -> None:
+        """Append one batch.
+
+        Of two indexings at the same time one wins the batch's number; the other drops what that batch holds and tries
+        the next number, so no document is ever in two groups.
+        """
+        fresh = count_pages(fresh, self._counter)
+        while fresh:
+            groups = group_documents(fresh, self._settings.pages_per_group)
+            for group in groups:
+                self._workspace.write_manifest(group)
+            name = self._known.next_batch
+            won = self._workspace.append_index(_rows(groups), name)
+            self._known.refresh(self._workspace)
+            if won:
+                self.groups += [group.key for group in groups]
+                self.documents += len(fresh)
+                self.bytes += sum(document.bytes for document in fresh)
+                return
+            fresh = [document for document in fresh if not self._known.holds_document(document)]
 
 
 class _Listing:
@@ -121,6 +150,11 @@ class _Listing:
                 self._take(document)
         else:
             self._take(found.document)
+
+    def take(self) -> list[Document]:
+        """Hand over the new documents so far."""
+        fresh, self.fresh = self.fresh, []
+        return fresh
 
     def _take(self, document: Document) -> None:
         if self._known.holds_document(document):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -48,11 +49,17 @@ def expand(
         ConfigurationError: a source is not there, or a pattern or list finds nothing.
     """
     lister = _Lister(exclude, is_known, opener, after)
+    named = list(sources)
+    # One folder or prefix names nothing twice; what is seen need not be kept then, which matters for millions of keys.
+    unique = len(named) == 1 and not _is_list_name(named[0])
     seen: set[bytes] = set()
-    for source in sources:
+    for source in named:
         try:
             for found in lister.expand(source):
-                identity = found.url.encode("utf-8", "surrogateescape")
+                if unique:
+                    yield found
+                    continue
+                identity = sha256(found.url.encode("utf-8", "surrogateescape")).digest()[:16]
                 if identity not in seen:
                     seen.add(identity)
                     yield found

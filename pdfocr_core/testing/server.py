@@ -42,6 +42,9 @@ class FaultServer(ThreadingHTTPServer):
     """A server of this process; see `fault_server`.
 
     Attributes:
+        plan: what it does wrong; may be changed while it runs.
+        model: the name that it serves.
+        seconds: how long a good answer takes.
         asked: requests by the digest of their picture.
         answered: good answers sent whole, by the same.
         met: how often each fault was played.
@@ -51,9 +54,11 @@ class FaultServer(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 256
 
-    def __init__(self, plan: Plan, *, host: str = "127.0.0.1", port: int = 0, model: str = MODEL) -> None:
+    def __init__(
+        self, plan: Plan, *, host: str = "127.0.0.1", port: int = 0, model: str = MODEL, seconds: float = 0.0
+    ) -> None:
         super().__init__((host, port), _Handler)
-        self.plan, self.model = plan, model
+        self.plan, self.model, self.seconds = plan, model, seconds
         self.asked: Counter[str] = Counter()
         self.answered: Counter[str] = Counter()
         self.met: Counter[Fault] = Counter()
@@ -140,6 +145,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._fail(fault, digest, int(body.get("max_tokens") or _TOKENS))
 
     def _answer(self, digest: str, **changes: Any) -> None:
+        self.server.hold(self.server.seconds)
         answer = completion(self.server.model, _FRONT_MATTER + good_text(digest)) | changes
         self._send(answer)
         with self.server.lock:
@@ -242,9 +248,11 @@ def _digest(body: dict[str, Any]) -> str:
 
 
 @contextmanager
-def fault_server(plan: Plan | None = None, *, port: int = 0, model: str = MODEL) -> Iterator[FaultServer]:
+def fault_server(
+    plan: Plan | None = None, *, port: int = 0, model: str = MODEL, seconds: float = 0.0
+) -> Iterator[FaultServer]:
     """A running server on the loopback address; ended at the end."""
-    server = FaultServer(plan or Plan(), port=port, model=model)
+    server = FaultServer(plan or Plan(), port=port, model=model, seconds=seconds)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
     thread.start()
     try:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,13 +24,16 @@ PAGES = DOCUMENTS * PAGES_EACH
 QUICK = {"PDFOCR_REQUEST_TIMEOUT_S": "3", "PDFOCR_CHECKPOINT_INTERVAL_S": "0.2"}
 
 
-def run(pdfocr: Command, server: FaultServer, *, code: int = 0, **environment: str) -> subprocess.CompletedProcess[str]:
+def arguments(pdfocr: Command, server: FaultServer, model: str = MODEL) -> list[object]:
     sources = pdfocr.folder / "sources"
     if not sources.exists():
         write_collection(sources, documents=DOCUMENTS, pages=PAGES_EACH)
-    arguments = ("run", sources, "--engine", "remote", "--model", MODEL, "--server", server.url, "--in-flight", 4)
-    extra = {**QUICK, **environment}
-    return pdfocr(*arguments, "--workspace", pdfocr.workspace, code=code, extra_environment=extra)
+    remote = ("--engine", "remote", "--model", model, "--server", server.url, "--in-flight", 4)
+    return ["run", sources, *remote, "--workspace", pdfocr.workspace]
+
+
+def run(pdfocr: Command, server: FaultServer, *, code: int = 0, model: str = MODEL) -> subprocess.CompletedProcess[str]:
+    return pdfocr(*arguments(pdfocr, server, model), code=code, extra_environment=QUICK)
 
 
 def records(workspace: Path) -> list[PageRecord]:
@@ -60,11 +65,10 @@ def test_the_servers_own_trouble_costs_no_page_an_attempt(pdfocr: Command, fault
 
 
 def test_a_storm_of_all_troubles_together(pdfocr: Command) -> None:
-    shares = dict.fromkeys(OWN_TROUBLE, 0.1)
-    with fault_server(Plan(shares, seed=5, times=3, down_s=0.5, retry_after_s=0.3)) as server:
+    shares = dict.fromkeys(OWN_TROUBLE, 0.08)
+    with fault_server(Plan(shares, seed=5, times=2, down_s=0.5, retry_after_s=0.3)) as server:
         run(pdfocr, server)
         assert len(server.met) >= 5
-        assert server.asked.total() > 2 * PAGES
         for page in assert_whole(pdfocr, server):
             assert [attempt.reason for attempt in page.attempts] == [None]
 
@@ -79,7 +83,8 @@ def test_a_storm_of_all_troubles_together(pdfocr: Command) -> None:
 )
 def test_a_bad_answer_is_noted_and_asked_again(pdfocr: Command, fault: Fault, reasons: set[str]) -> None:
     with fault_server(Plan({fault: 0.3}, seed=1)) as server:
-        run(pdfocr, server)
+        # A model with randomness: one without would only give the same answer again.
+        run(pdfocr, server, model="olmocr-2")
         pages = assert_whole(pdfocr, server)
         assert server.met[fault] > 1
         spent = [[attempt.reason for attempt in page.attempts] for page in pages]
@@ -110,10 +115,15 @@ def test_another_model_in_the_middle_ends_the_run_and_the_next_goes_on(pdfocr: C
 
 
 def test_a_server_that_stays_away_ends_the_run_and_loses_nothing(pdfocr: Command) -> None:
-    with fault_server(Plan({Fault.ERROR: 0.5}, seed=3, times=10**9)) as server:
-        ended = run(pdfocr, server, code=1, PDFOCR_SERVER_PATIENCE_S="4")
-        assert "run again" in ended.stderr
-        assert "Traceback" not in ended.stderr
+    with fault_server() as server:
+        patience = {**QUICK, "PDFOCR_SERVER_PATIENCE_S": "4"}
+        process = pdfocr.start(*arguments(pdfocr, server), extra_environment=patience)
+        wait_until(lambda: server.answered.total() >= PAGES // 3 or process.poll() is not None)
+        server.plan = Plan({Fault.ERROR: 1.0}, times=10**9)
+        _stdout, stderr = process.communicate()
+        assert process.returncode == 1, stderr
+        assert "run again" in stderr
+        assert "Traceback" not in stderr
         kept = kept_texts(pdfocr.workspace)
         server.plan = Plan()
         before = server.asked.copy()
@@ -151,6 +161,13 @@ def test_the_server_runs_by_itself() -> None:
         process.terminate()
         said, _ = process.communicate(timeout=20)
     assert "2 requests, 1 good answers, 1 error" in said
+
+
+def wait_until(condition: Callable[[], bool], seconds: float = 120) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.01)
 
 
 def kept_texts(workspace: Path) -> set[str]:

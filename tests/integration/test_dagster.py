@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -31,6 +32,8 @@ BACKFILL = """query($id: String!) { partitionBackfillOrError(backfillId: $id) {
   ... on PartitionBackfill { status runs(limit: 50) { runId status } } } }"""
 START = """mutation($sensor: SensorSelector!) { startSensor(sensorSelector: $sensor) {
   __typename ... on PythonError { message } } }"""
+LAUNCH_RUN = """mutation($run: ExecutionParams!) { launchRun(executionParams: $run) {
+  __typename ... on PythonError { message } ... on RunConfigValidationInvalid { errors { message } } } }"""
 GRAPH = """{ assetNodes { assetKey { path } dependencyKeys { path } } }"""
 
 
@@ -65,8 +68,8 @@ class Deployment:
         return done
 
     @contextmanager
-    def running(self) -> Iterator[None]:
-        """`dagster dev`: web server, daemon and code location."""
+    def running(self) -> Iterator[int]:
+        """`dagster dev`: web server, daemon and code location; gives the process's number."""
         log = self.home / "dev.log"
         with log.open("w") as output:
             process = subprocess.Popen(
@@ -87,9 +90,10 @@ class Deployment:
                         assert time.monotonic() < deadline, log.read_text()
                         assert process.poll() is None, log.read_text()
                         time.sleep(0.5)
-                yield
+                yield process.pid
             finally:
-                os.killpg(process.pid, 2)
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, 2)
                 try:
                     process.wait(20)
                 except subprocess.TimeoutExpired:
@@ -100,6 +104,21 @@ class Deployment:
         selector = {"repositoryLocationName": "pdfocr", "repositoryName": "__repository__", "sensorName": name}
         answer = self.ask(START, sensor=selector)["startSensor"]
         assert answer["__typename"] == "Sensor", answer
+
+    def index(self, url: str) -> None:
+        """Ask for the indexing of one key, as the receiver of a bucket's events does."""
+        run = {
+            "selector": {
+                "repositoryLocationName": "pdfocr",
+                "repositoryName": "__repository__",
+                "jobName": "pdfocr_all",
+                "assetSelection": [{"path": ["work_index"]}],
+            },
+            "runConfigData": {"ops": {"work_index": {"config": {"sources": [url], "require_sources": False}}}},
+            "executionMetadata": {"tags": [{"key": "pdfocr/index_of", "value": "pdfocr"}]},
+        }
+        answer = self.ask(LAUNCH_RUN, run=run)["launchRun"]
+        assert answer["__typename"] == "LaunchRunSuccess", answer
 
     def ask(self, query: str, **variables: Any) -> Any:
         request = urllib.request.Request(

@@ -258,9 +258,16 @@ def test_the_sensors_alone_carry_a_pdf_to_markdown(pdfocr: Command, s3: S3Server
             put_all(s3, tmp_path, {f"{number:02}.pdf": f"second edition {number}" for number in range(3)})
             wait_for(lambda: server.requests >= 43 and place.books()["pending"] == 0, deployment)
             time.sleep(70)  # one more interval of each sensor: nothing else may come
-        assert (server.requests, max(server.pictures.values())) == (43, 1)
+            assert (server.requests, max(server.pictures.values())) == (43, 1)
+
+            # An event tells of one key outside of what is listed; nobody lists for it.
+            s3.put("inbox", "event/new.pdf", pdf(tmp_path, "told by an event"))
+            for _twice in range(2):
+                deployment.index("s3://inbox/event/new.pdf")
+            wait_for(lambda: server.requests >= 44 and place.books()["pending"] == 0, deployment)
+        assert (server.requests, max(server.pictures.values())) == (44, 1)
     books = place.books()
-    assert (books["documents"], books["pages_ok"], books["balanced"]) == (43, 43, True)
+    assert (books["documents"], books["pages_ok"], books["balanced"]) == (44, 44, True)
     assert {row["status"] for row in place.rows().values()} == {"ok"}
 
 

@@ -12,6 +12,7 @@ from PIL import Image, ImageDraw
 
 from pdfocr_core.cpu_engine.answer import Answer
 from pdfocr_core.cpu_engine.failures import BadPicture
+from pdfocr_core.cpu_engine.heights import even_heights
 from pdfocr_core.cpu_engine.language import guess_language
 from pdfocr_core.cpu_engine.picture import LONGEST_SIDE, MAX_ASPECT, decode, fitted
 from pdfocr_core.cpu_engine.rulings import find_rulings, is_drawing, straightened
@@ -147,3 +148,18 @@ def test_the_profile_s_parser_reads_the_answer_back(answer: Answer) -> None:
     assert (page.text, page.language) == (answer.markdown, answer.language)
     assert (page.is_rotation_valid, page.rotation_correction) == (answer.turn == 0, answer.turn)
     assert (page.is_table, page.is_diagram) == (answer.is_table, answer.is_diagram)
+
+
+def test_a_raised_number_does_not_make_a_line_large_print() -> None:
+    body = [Line("a line of the usual print", 0, 30 * y, 250, 30 * y + 20) for y in range(6)]
+    swollen = Line("a line with a note to it.52", 0, 172, 270, 200)
+    heading = Line("A line of large print", 0, 230, 320, 260)
+    evened = even_heights([*body, swollen, heading])
+    assert evened[:6] == body
+    assert (evened[6].y0, evened[6].y1) == (180, 200)
+    assert evened[7] == heading
+
+
+def test_wide_letters_and_short_lines_keep_their_height() -> None:
+    lines = [Line("short", 0, 0, 60, 40), Line("港务长有一本簿子记着每条船到来的日子", 0, 60, 400, 90)]
+    assert even_heights([*lines, Line("a line of the usual print", 0, 100, 250, 120)])[:2] == lines

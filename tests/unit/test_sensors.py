@@ -14,6 +14,7 @@ from pdfocr_core.settings import IndexSettings
 from pdfocr_core.sources.index import update_index
 from pdfocr_core.workspace import Workspace, open_workspace
 from pdfocr_dagster.definitions import build_definitions, defs
+from pdfocr_dagster.liveness import PROCESS_TAG, this_process
 from pdfocr_dagster.partitions import register_groups
 from pdfocr_dagster.sensors import COLLECTION_TAG, FOUND_TAG
 from pdfocr_dagster.storage import SourcesResource, WorkspaceResource
@@ -125,6 +126,19 @@ def test_a_failed_indexing_is_asked_for_again_later(place: Place, monkeypatch: p
     (second,) = requests(place.tick())
     assert second.run_key != request.run_key
     assert second.tags[FOUND_TAG] == request.tags[FOUND_TAG]
+
+
+def test_an_indexing_whose_process_was_killed_does_not_block(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PDFOCR_WATCH_RETRY_S", "0")
+    place.add("a.pdf")
+    (request,) = requests(place.tick())
+    run = place.finish(request, dg.DagsterRunStatus.STARTED)
+    place.instance.add_run_tags(run.run_id, {PROCESS_TAG: this_process().rpartition(":")[0] + ":1"})
+    (again,) = requests(place.tick())
+    assert again.run_key != request.run_key
+    killed = place.instance.get_run_by_id(run.run_id)
+    assert killed is not None
+    assert killed.status is dg.DagsterRunStatus.FAILURE
 
 
 def test_what_holds_no_document_is_looked_at_once(place: Place) -> None:

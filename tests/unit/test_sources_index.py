@@ -3,6 +3,8 @@ from __future__ import annotations
 import os
 import random
 import tarfile
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -103,7 +105,7 @@ def test_the_index_holds_every_document_and_its_manifest(sources: Path, tmp_path
         "ü\udcff.pdf": None,
     }
     manifests = [workspace.read_manifest(key) for key in workspace.group_keys()]
-    assert manifests == report.groups
+    assert [manifest.key for manifest in manifests] == report.groups
     assert [document.document_id for group in manifests for document in group.documents] == [
         r.document_id for r in rows
     ]
@@ -125,7 +127,9 @@ def test_only_what_is_new_or_changed_is_added(sources: Path, tmp_path: Path) -> 
     (sources / "new.pdf").write_bytes(PDF)
     (sources / "a.pdf").write_bytes(PDF + b"more")
     report = update_index(workspace, [str(sources)], IndexSettings())
-    assert [os.path.relpath(d.url, sources) for g in report.groups for d in g.documents] == ["a.pdf", "new.pdf"]
+    assert [
+        os.path.relpath(d.url, sources) for g in map(workspace.read_manifest, report.groups) for d in g.documents
+    ] == ["a.pdf", "new.pdf"]
     assert report.documents == 7
     assert len(batches(workspace)) == 2
     assert old < {row.document_id for row in workspace.read_index()}
@@ -188,7 +192,9 @@ def test_every_document_of_the_corpus_is_fetched_at_its_size(tmp_path: Path) -> 
     work.mkdir()
     failed: list[str] = []
     with Fetcher() as fetcher:
-        for document in (document for group in report.groups for document in group.documents):
+        for document in (
+            document for group in map(workspace.read_manifest, report.groups) for document in group.documents
+        ):
             if document.problem:
                 continue
             try:
@@ -201,3 +207,36 @@ def test_every_document_of_the_corpus_is_fetched_at_its_size(tmp_path: Path) -> 
                 fetched.path.unlink()
     assert failed == ["tagged.pdf: archive_truncated"]
     assert list(work.iterdir()) == []
+
+
+def test_two_indexings_at_once_put_no_document_into_two_groups(tmp_path: Path) -> None:
+    sources = tmp_path / "sources"
+    sources.mkdir()
+    for number in range(40):
+        (sources / f"{number:02}.pdf").write_bytes(b"%PDF-1.4\n" + bytes([number]))
+    start = threading.Barrier(4)
+
+    def index(pages_per_group: int) -> int:
+        workspace = open_workspace(str(tmp_path / "ws"))
+        start.wait()
+        settings = IndexSettings(pages_per_group=pages_per_group, count_pages=False)
+        return update_index(workspace, [str(sources)], settings).new_documents
+
+    with ThreadPoolExecutor(4) as threads:
+        assert sum(threads.map(index, (1, 2, 3, 5))) == 40
+    rows = list(open_workspace(str(tmp_path / "ws")).read_index())
+    assert len(rows) == len({row.document_id for row in rows}) == 40
+
+
+def test_many_documents_are_appended_in_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pdfocr_core.sources.index._BATCH_DOCUMENTS", 7)
+    sources = tmp_path / "sources"
+    sources.mkdir()
+    for number in range(20):
+        (sources / f"{number:02}.pdf").write_bytes(b"%PDF-1.4\n" + bytes([number]))
+    workspace = open_workspace(str(tmp_path / "ws"))
+    report = update_index(workspace, [str(sources)], IndexSettings(count_pages=False))
+    assert (report.new_documents, len(workspace.index_batches())) == (20, 3)
+    assert workspace.group_keys() == report.groups
+    again = update_index(workspace, [str(sources)], IndexSettings(count_pages=False))
+    assert (again.documents, again.new_documents) == (20, 0)

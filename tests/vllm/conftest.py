@@ -38,7 +38,7 @@ PROFILE = {
             *("--load-format", "dummy", "--dtype", "float32", "--enforce-eager", "--max-model-len", "4096"),
             *("--limit-mm-per-prompt", '{"image": 1}', "--no-enable-prefix-caching", "--mm-processor-cache-gb", "0"),
         ],
-        "env": {"HF_HUB_OFFLINE": "1", "VLLM_CPU_KVCACHE_SPACE": "1"},
+        "env": {"HF_HUB_OFFLINE": "1", "VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_MAX_STOP_STRINGS": "64"},
     },
     "image": {"format": "jpeg", "longest_side_px": 400},
     "message": {"order": ["text", "image"]},

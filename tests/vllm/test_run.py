@@ -71,6 +71,7 @@ def test_a_run_goes_on_when_parts_of_the_server_are_killed(vllm_run: VllmCommand
     [
         (["--max-modle-len", "9"], "--max-modle-len"),
         (["--max-model-len", "400000"], "max-model-len"),
+        (["--max-model-len", "600"], "context is too small"),
         (["--chat-template", "/no/such.jinja"], "/no/such.jinja"),
     ],
 )
@@ -80,5 +81,5 @@ def test_a_server_that_cannot_start_is_explained(vllm_run: VllmCommand, argument
     done = vllm_run.run(sources, *options, code=2)
     assert words in done.stderr
     assert "Traceback" not in done.stderr
-    assert vllm_run.starts == 1
+    assert vllm_run.starts <= 1
     vllm_run.assert_nothing_is_left()

@@ -1,0 +1,60 @@
+"""Which runs are dead: a run that was killed stays "started" in Dagster, since nobody watches its process.
+
+Every run notes its process, so that whoever comes later on the same machine can tell.
+"""
+
+import os
+import socket
+
+import dagster as dg
+import psutil
+
+__all__ = ["PROCESS_TAG", "mark_run", "repair_runs", "this_process"]
+
+PROCESS_TAG = "pdfocr/process"
+
+_ACTIVE = [
+    dg.DagsterRunStatus.STARTED,
+    dg.DagsterRunStatus.STARTING,
+    dg.DagsterRunStatus.NOT_STARTED,
+    dg.DagsterRunStatus.CANCELING,
+]
+
+
+def this_process() -> str:
+    """This process, told apart from every other that had or will have its number."""
+    return f"{socket.gethostname()}:{os.getpid()}:{int(psutil.Process().create_time())}"
+
+
+def mark_run(context: dg.AssetExecutionContext) -> None:
+    """Note in the run which process executes it."""
+    if context.run.tags.get(PROCESS_TAG) != this_process():
+        context.instance.add_run_tags(context.run_id, {PROCESS_TAG: this_process()})
+
+
+def repair_runs(instance: dg.DagsterInstance) -> int:
+    """Report as failed the runs whose process was killed. Returns how many there were."""
+    repaired = 0
+    for run in instance.get_runs(dg.RunsFilter(statuses=_ACTIVE)):
+        process = run.tags.get(PROCESS_TAG)
+        if process is not None and not _is_copied(instance, run, process) and _is_gone(process):
+            instance.report_run_failed(run, "The process that executed this run was killed.")
+            repaired += 1
+    return repaired
+
+
+def _is_copied(instance: dg.DagsterInstance, run: dg.DagsterRun, process: str) -> bool:
+    """Whether a run that executes another one again has only that one's tag, and no process of its own yet."""
+    parent = instance.get_run_by_id(run.parent_run_id) if run.parent_run_id else None
+    return parent is not None and parent.tags.get(PROCESS_TAG) == process
+
+
+def _is_gone(process: str) -> bool:
+    host, pid, created = process.rsplit(":", 2)
+    if host != socket.gethostname():
+        return False
+    try:
+        found = psutil.Process(int(pid))
+        return found.status() == psutil.STATUS_ZOMBIE or abs(found.create_time() - int(created)) > 1
+    except psutil.NoSuchProcess:
+        return True

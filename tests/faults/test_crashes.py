@@ -1,0 +1,66 @@
+"""Processes of a run killed at random moments, again and again, and what the next run makes of it."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from pdfocr_core.flow.scratch import scratch_folder, sweep_folders, sweep_writes
+from tests.faults.crashes import crash_rounds
+
+ROUNDS = int(os.environ.get("PDFOCR_CRASH_ROUNDS", "5"))
+SEED = int(os.environ.get("PDFOCR_CRASH_SEED", "0"))
+
+
+@pytest.mark.timeout(120 + 40 * ROUNDS)
+def test_rounds_of_kills_lose_nothing_and_repeat_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def say(line: str) -> None:
+        with capsys.disabled():
+            print(f"\n  seed {SEED}: {line}", end="", flush=True)
+
+    killed = crash_rounds(tmp_path, ROUNDS, SEED, say)
+    say(f"{killed.total()} rounds: {', '.join(f'{count} {name}' for name, count in sorted(killed.items()))}\n")
+    assert killed.total() == ROUNDS
+
+
+def test_the_folder_of_a_run_that_is_gone_is_removed_and_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    dead, alive, foreign = tmp_path / "pdfocr-dead", tmp_path / "pdfocr-alive", tmp_path / "pdfocr-notes"
+    for folder in (dead, alive, foreign):
+        folder.mkdir()
+        (folder / "file").write_text("kept or not")
+    for folder in (dead, alive):
+        (folder / ".in-use").touch()
+    with (alive / ".in-use").open("rb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with scratch_folder() as ours:
+            assert not dead.exists()
+            assert sweep_folders() == 0
+            assert {folder.name for folder in tmp_path.iterdir()} == {alive.name, foreign.name, ours.name}
+        assert not ours.exists()
+    assert sweep_folders() == 1
+    assert [folder.name for folder in tmp_path.iterdir()] == [foreign.name]
+
+
+def test_writes_that_were_broken_off_are_removed_and_nothing_else(tmp_path: Path) -> None:
+    names = [
+        "pages/a.jsonl.zst",
+        "pages/a.jsonl.zst#1",
+        "markdown/deep/b.pdf.md#12",
+        "markdown/c #1",
+        "index/d.csv.zst#2",
+    ]
+    for name in names:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("half")
+        os.utime(tmp_path / name, (time.time() - 3600,) * 2)
+    (tmp_path / "index/d.csv.zst#2").touch()  # someone writes it now
+    assert sweep_writes(tmp_path) == 2
+    left = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()}
+    assert left == {"pages/a.jsonl.zst", "markdown/c #1", "index/d.csv.zst#2"}
