@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import multiprocessing
 import os
@@ -22,6 +23,8 @@ __all__ = ["OcrPool", "PageTooSlow", "WorkerLost"]
 logger = logging.getLogger("pdfocr.cpu_engine")
 
 PAGE_TIMEOUT_S = 300.0
+GRACE_S = 10.0
+END_S = 5.0
 PAGES_PER_WORKER = 2000  # then the process is replaced, whatever a library may have leaked
 POLL_S = 0.05
 
@@ -35,7 +38,10 @@ class PageTooSlow(Exception):
 
 
 class OcrPool:
-    """Worker processes, each with its own models.
+    """Worker processes, each with its own models and its own pipe.
+
+    Processes that share a pipe and its lock can take it with them when they are killed; so every place is a pool of one,
+    which is made anew when its process dies.
 
     Attributes:
         workers: how many there are.
@@ -47,23 +53,28 @@ class OcrPool:
         self.workers = workers
         self.running = 0
         self.waiting = 0
-        context = multiprocessing.get_context("spawn")
-        self._loaded = context.Value("i", 0)
-        self._failed = context.Value("i", 0)
-        self._pool: Any = ProcessPool(
-            max_workers=workers,
+        self._context = multiprocessing.get_context("spawn")
+        self._loaded = self._context.Value("i", 0)
+        self._failed = self._context.Value("i", 0)
+        self._pools: list[Any] = [self._new_pool() for _ in range(workers)]
+        self._places: asyncio.Queue[int] = asyncio.Queue()
+        for place in range(workers):
+            self._places.put_nowait(place)
+        self._ready = False
+
+    def _new_pool(self) -> Any:
+        return ProcessPool(
+            max_workers=1,
             max_tasks=PAGES_PER_WORKER,
             initializer=worker.load,
             initargs=(os.getpid(), self._loaded, self._failed),
-            context=context,
+            context=self._context,
         )
-        self._places = asyncio.Semaphore(workers)
-        self._ready = False
 
     @property
     def ready(self) -> bool:
-        """Whether every worker had loaded, and the pool still works."""
-        return self._ready and not self._failed.value and bool(self._pool.active)
+        """Whether every worker had loaded, and none has failed to since."""
+        return self._ready and not self._failed.value
 
     async def start(self) -> None:
         """Start the workers and return when all have loaded.
@@ -71,8 +82,8 @@ class OcrPool:
         Raises:
             RuntimeError: a worker cannot load; its reason is in the log.
         """
-        # The pool starts its processes with its first task.
-        self._pool.schedule(os.getpid)
+        for pool in self._pools:
+            pool.schedule(os.getpid)  # a pool starts its process with its first task
         while self._loaded.value < self.workers:
             if self._failed.value:
                 raise RuntimeError("an OCR process could not load the models")
@@ -89,7 +100,7 @@ class OcrPool:
         """
         self.waiting += 1
         try:
-            await self._places.acquire()
+            place = await self._places.get()
         finally:
             self.waiting -= 1
         try:
@@ -97,25 +108,42 @@ class OcrPool:
                 return None
             self.running += 1
             try:
-                return await self._read_now(data)
+                return await self._read_now(place, data)
             finally:
                 self.running -= 1
         finally:
-            self._places.release()
+            self._places.put_nowait(place)
 
-    async def _read_now(self, data: bytes) -> Answer:
-        future: Any = self._pool.schedule(worker.read_page, args=(data,), timeout=PAGE_TIMEOUT_S)
+    async def _read_now(self, place: int, data: bytes) -> Answer:
         try:
-            answer: Answer = await asyncio.wrap_future(future)
-        except ResultTimeout:
+            future: Any = self._pools[place].schedule(worker.read_page, args=(data,), timeout=PAGE_TIMEOUT_S)
+            # A process killed while it takes its task can leave the pool waiting for ever; then this clock rings.
+            answer: Answer = await asyncio.wait_for(asyncio.wrap_future(future), PAGE_TIMEOUT_S + GRACE_S)
+        except (ResultTimeout, TimeoutError):
+            await self._replace(place)
             raise PageTooSlow(f"the page took longer than {PAGE_TIMEOUT_S:.0f} s") from None
-        except ProcessExpired as error:
-            logger.error("OCR process %s ended with code %s; it is replaced", error.pid, error.exitcode)
-            raise WorkerLost(f"the OCR process ended with code {error.exitcode}") from None
+        except (ProcessExpired, RuntimeError) as error:
+            logger.error("an OCR process ended (%s); it is replaced", error)
+            await self._replace(place)
+            raise WorkerLost("the OCR process ended") from None
         return answer
+
+    async def _replace(self, place: int) -> None:
+        broken, self._pools[place] = self._pools[place], self._new_pool()
+        self._pools[place].schedule(os.getpid)
+        await asyncio.to_thread(_end, broken)
 
     def stop(self) -> None:
         """End all processes now."""
         self._ready = False
-        self._pool.stop()
-        self._pool.join()
+        for pool in self._pools:
+            pool.stop()
+        for pool in self._pools:
+            _end(pool)
+
+
+def _end(pool: Any) -> None:
+    """End a pool, however broken it is."""
+    pool.stop()
+    with contextlib.suppress(ResultTimeout, TimeoutError, RuntimeError):
+        pool.join(END_S)
