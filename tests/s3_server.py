@@ -83,7 +83,7 @@ class S3Server:
         assert program is not None
         ports = [f"-{name}.port={port}" for name, port in self._ports.items()]
         grpc = [f"-{name}.port.grpc={free_port()}" for name in self._ports]
-        quiet = ["-master.telemetry=false", "-volume.max=50", "-master.volumeSizeLimitMB=64"]
+        quiet = ["-master.telemetry=false", "-volume.max=1000", "-master.volumeSizeLimitMB=64"]
         with (self.folder / "server.log").open("ab") as log:
             self._process = subprocess.Popen(
                 [
