@@ -10,7 +10,7 @@ BIN       := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help run dev test check bench format vllm-test clean
+.PHONY: help run dev test nightly check bench format vllm-test clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -41,6 +41,9 @@ dev: $(INSTALLED)  ## Open the Dagster UI on what `make run` wrote
 
 test: $(INSTALLED)  ## Run all tests but those that need vLLM
 	$(BIN)/python -m pytest
+
+nightly: $(INSTALLED)  ## The crash tests at length: 200 rounds; another PDFOCR_CRASH_SEED=… kills elsewhere
+	PDFOCR_CRASH_ROUNDS=200 $(BIN)/python -m pytest tests/faults/test_crashes.py tests/faults/test_s3_deaths.py
 
 check: $(INSTALLED)  ## Lint, format, import rules, types, definitions
 	$(BIN)/ruff check .

@@ -92,7 +92,7 @@ def run(
     inference = {
         "engine": engine.value if engine else None,
         "model": model,
-        "server_urls": server or None,
+        "server_urls": _server_urls(server),
         "vllm_args": vllm_arg or None,
         "accept_license": accept_license or None,
     }
@@ -149,7 +149,7 @@ def retry(
     reasons = set(reason or ())
     if status or not reasons:
         reasons |= reasons_of(_books(place)[1], status or ["failed", "partial"])
-    inference = {"engine": engine.value if engine else None, "model": model, "server_urls": server or None}
+    inference = {"engine": engine.value if engine else None, "model": model, "server_urls": _server_urls(server)}
     pages = {"retry": sorted(reasons), "text_layer": text_layer.value if text_layer else None}
     order = Order(
         workspace=root,
@@ -297,6 +297,14 @@ def _absolute(workspace: str) -> str:
     from pdfocr_core.store import is_url
 
     return workspace.rstrip("/") if is_url(workspace) else str(Path(workspace).absolute())
+
+
+def _server_urls(given: list[str] | None) -> list[str] | None:
+    """The URLs for the run's configuration, which Dagster keeps: those with a secret in them take another way."""
+    if given and any("?" in url or "@" in url for url in given):
+        os.environ["PDFOCR_SERVER_URLS"] = "\n".join(given)
+        return None
+    return given or None
 
 
 def _without_none(values: dict[str, Any]) -> dict[str, Any]:

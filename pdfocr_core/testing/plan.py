@@ -25,6 +25,7 @@ class Fault(StrEnum):
     CLOSE = "close"  # the connection ends in the middle of the body
     GARBAGE = "garbage"  # 200 with bytes that are no JSON
     FLOOD = "flood"  # 200 with a body that does not end
+    REFUSE = "refuse"  # 400
     LOOP = "loop"  # the same words until the token limit
     TRUNCATE = "truncate"  # a good answer, cut: finish_reason is length
     FOREIGN = "foreign"  # an answer in another format than the prompt asked for

@@ -163,7 +163,9 @@ class _Handler(BaseHTTPRequestHandler):
                 after = {} if plan.retry_after_s is None else {"Retry-After": f"{plan.retry_after_s:g}"}
                 self._send({"error": {"message": "Too many requests."}}, status=429, headers=after)
             case Fault.ERROR:
-                self._send({"error": {"message": "Internal server error."}}, status=500)
+                self._send({"error": {"message": f"Internal server error. {self._echo()}"}}, status=500)
+            case Fault.REFUSE:
+                self._send({"error": {"message": f"The picture cannot be read. {self._echo()}"}}, status=400)
             case Fault.OUT_OF_MEMORY:
                 self._send({"error": {"message": "CUDA out of memory."}}, status=500)
                 server.crash()
@@ -173,6 +175,10 @@ class _Handler(BaseHTTPRequestHandler):
                 self._send_bytes(b"\x80\xff<html>" + digest.encode())
             case _:
                 self._answer_badly(fault, digest, max_tokens)
+
+    def _echo(self) -> str:
+        """What careless servers put into their messages, and clients must not pass on."""
+        return f"{self.path} {' '.join(f'{name}: {value}' for name, value in self.headers.items())}"
 
     def _answer_badly(self, fault: Fault, digest: str, max_tokens: int) -> None:
         """The faults that look like answers."""

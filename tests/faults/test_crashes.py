@@ -7,10 +7,13 @@ import os
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 from pdfocr_core.flow.scratch import scratch_folder, sweep_folders, sweep_writes
-from tests.faults.crashes import crash_rounds
+from tests.documents import write_collection
+from tests.faults.crashes import crash_rounds, durable_texts, wait_until
+from tests.integration.conftest import Command
 
 ROUNDS = int(os.environ.get("PDFOCR_CRASH_ROUNDS", "5"))
 SEED = int(os.environ.get("PDFOCR_CRASH_SEED", "0"))
@@ -64,3 +67,23 @@ def test_writes_that_were_broken_off_are_removed_and_nothing_else(tmp_path: Path
     assert sweep_writes(tmp_path) == 2
     left = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()}
     assert left == {"pages/a.jsonl.zst", "markdown/c #1", "index/d.csv.zst#2"}
+
+
+@pytest.mark.parametrize("victim", ["guard", "server", "reader"])
+def test_a_killed_process_of_the_servers_side_costs_no_page(pdfocr: Command, victim: str) -> None:
+    sources = write_collection(pdfocr.folder / "sources", documents=3, pages=4)
+    arguments = ("run", sources, "--engine", "cpu", "--workspace", pdfocr.workspace)
+    process = pdfocr.start(*arguments, extra_environment={"PDFOCR_CHECKPOINT_INTERVAL_S": "0.1"})
+    try:
+        wait_until(lambda: process.poll() is not None or bool(durable_texts(pdfocr.workspace)))
+        family = psutil.Process(process.pid).children(recursive=True)
+        (guard,) = [one for one in family if any(word.endswith("serving/guard.py") for word in one.cmdline())]
+        (server,) = guard.children()
+        {"guard": guard, "server": server, "reader": server.children()[-1]}[victim].kill()
+        _stdout, stderr = process.communicate()
+    finally:
+        process.kill()
+    assert process.returncode == 0, stderr
+    books = pdfocr.books()
+    assert (books["balanced"], books["pages_ok"], books["by_status"]) == (True, 12, {"ok": 3})
+    assert not [one for one in family if one.is_running() and one.status() != psutil.STATUS_ZOMBIE]
