@@ -22,7 +22,7 @@ _HEADER = "---\nprimary_language: en\nis_rotation_valid: True\nrotation_correcti
 
 
 class CountingServer(ThreadingHTTPServer):
-    """`pictures` counts requests by picture; `seconds` is how long each answer takes."""
+    """`pictures` counts requests by picture; `seconds` is how long each answer takes; `foreign` answers have no header."""
 
     daemon_threads = True
     request_queue_size = 256
@@ -30,6 +30,7 @@ class CountingServer(ThreadingHTTPServer):
     def __init__(self, seconds: float = 0.0) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.seconds = seconds
+        self.foreign = False
         self.pictures: Counter[str] = Counter()
         self.lock = threading.Lock()
 
@@ -63,7 +64,7 @@ class _Handler(BaseHTTPRequestHandler):
         time.sleep(self.server.seconds)
         choice = {
             "index": 0,
-            "message": {"role": "assistant", "content": f"{_HEADER}Picture {digest}."},
+            "message": {"role": "assistant", "content": f"{'' if self.server.foreign else _HEADER}Picture {digest}."},
             "finish_reason": "stop",
         }
         usage = {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}

@@ -24,16 +24,17 @@ from pdfocr_core.flow.checkpoint import Checkpoint
 from pdfocr_core.flow.control import WindowControl
 from pdfocr_core.flow.documents import OpenDocument, Twins, closed_record
 from pdfocr_core.flow.group import GroupResult, GroupWork, Stages, finish_group, reusable
-from pdfocr_core.flow.ladder import Asker, PageToRead, now, read_page
+from pdfocr_core.flow.ladder import Asker, PageToRead, read_page
+from pdfocr_core.flow.pages import PageMaker
 from pdfocr_core.flow.pilot import Gauges, Pilot
 from pdfocr_core.flow.scratch import scratch_folder, sweep_writes
 from pdfocr_core.flow.trial import Trial
 from pdfocr_core.flow.window import Window
-from pdfocr_core.records import DocumentRecord, Method, PageRecord, PageStatus
-from pdfocr_core.rendering.model import RenderedPage, TextLayerText
+from pdfocr_core.records import DocumentRecord, PageRecord
+from pdfocr_core.rendering.model import OpenedDocument
 from pdfocr_core.rendering.pool import RenderPool
-from pdfocr_core.settings import ReadSettings, TextLayer
-from pdfocr_core.sources.fetch import Fetcher
+from pdfocr_core.settings import ReadSettings
+from pdfocr_core.sources.fetch import FetchedDocument, Fetcher
 from pdfocr_core.telemetry import Telemetry
 from pdfocr_core.workspace import Workspace
 
@@ -158,6 +159,7 @@ class _Flow:
         self._ready: asyncio.Queue[tuple[OpenDocument, PageToRead]] = asyncio.Queue(2 * _CHUNK)
         self._render_slots = asyncio.Semaphore(pool.size + 2)
         self._twins = Twins()
+        self._maker = PageMaker(pool, engine, settings)
         self._groups: dict[str, GroupWork] = {}
         self._left = 0
         self._idle = asyncio.Event()
@@ -285,12 +287,26 @@ class _Flow:
         if document.problem is not None:
             self._reject(work, document, document.problem, document.detail)
             return None
+        fetched: FetchedDocument | None = None
         try:
             fetched = await asyncio.to_thread(self._fetcher.fetch, document, self._directory)
             found = await self._pool.open(fetched.path, document.url, self._settings.passwords)
         except DocumentError as error:
             self._reject(work, document, error.reason, error.detail)
-            return None
+        except PdfocrError:
+            raise
+        except Exception as error:
+            logger.exception("opening %r", document.url)
+            self._reject(work, document, Reason.INTERNAL_ERROR, repr(error))
+        else:
+            return self._opened_document(work, document, fetched, found)
+        if fetched is not None and fetched.temporary:
+            fetched.path.unlink(missing_ok=True)
+        return None
+
+    def _opened_document(
+        self, work: GroupWork, document: Document, fetched: FetchedDocument, found: OpenedDocument
+    ) -> OpenDocument:
         self._telemetry.pages_total += found.pages - document.pages
         return OpenDocument(
             work=work,
@@ -328,7 +344,7 @@ class _Flow:
     ) -> None:
         """Take the pages of the twin that read the same bytes."""
         await ended.wait()
-        for record in await asyncio.to_thread(_pages_of, self._workspace, key, document_id):
+        for record in await asyncio.to_thread(self._pages_of_twin, key, document_id, opened.content_id):
             if record.page in to_do:
                 to_do.discard(record.page)
                 copy = record.model_copy(update={"document_id": opened.document.document_id, "attempts": []})
@@ -337,6 +353,19 @@ class _Flow:
                 self._tell(copy)
         opened.remaining = 0
         await self._end_document(opened)
+
+    def _pages_of_twin(self, key: str, document_id: str, content_id: str) -> list[PageRecord]:
+        """The leader's durable pages: from its group's parts, else from its pages file."""
+        # In this order: parts go only after the pages file is there. The file may be older than the parts, and of
+        # another engine, when a group is read again.
+        parts = list(self._workspace.read_parts(key))
+        committed = self._workspace.read_pages(key) or []
+        wanted = (document_id, content_id, self._engine.engine_id)
+        return [
+            record
+            for record in (*parts, *committed)
+            if isinstance(record, PageRecord) and (record.document_id, record.content_id, record.engine_id) == wanted
+        ]
 
     # Pages.
 
@@ -351,96 +380,13 @@ class _Flow:
 
     async def _render_chunk(self, opened: OpenDocument, numbers: Sequence[int]) -> None:
         try:
-            started_at = now()
-            want_text = self._settings.text_layer is TextLayer.PREFER
-            pages = await self._draw(opened, numbers, 0, self._longest_side(), want_text=want_text)
-            for number, page in zip(numbers, pages, strict=True):
-                record = self._without_model(opened, number, page, started_at)
-                if record is not None:
-                    await self._end_page(opened, record)
-                elif isinstance(page, RenderedPage):
-                    await self._ready.put((opened, self._to_read(opened, page, started_at)))
+            for page in await self._maker.make(opened, numbers):
+                if isinstance(page, PageRecord):
+                    await self._end_page(opened, page)
+                else:
+                    await self._ready.put((opened, page))
         finally:
             self._render_slots.release()
-
-    async def _draw(
-        self, opened: OpenDocument, numbers: Sequence[int], rotation: int, longest_side: int, *, want_text: bool
-    ) -> list[RenderedPage | PageError]:
-        return await self._pool.render(
-            opened.path,
-            opened.kind,
-            numbers,
-            rotation=rotation,
-            longest_side=longest_side,
-            want_text=want_text,
-            password=opened.password,
-        )
-
-    def _longest_side(self) -> int:
-        return self._settings.render.longest_side_px
-
-    def _to_read(self, opened: OpenDocument, page: RenderedPage, started_at: str) -> PageToRead:
-        async def render(rotation: int, longest_side: int) -> RenderedPage:
-            (drawn,) = await self._draw(opened, [page.page], rotation, longest_side, want_text=False)
-            if isinstance(drawn, PageError):
-                raise drawn
-            return drawn
-
-        async def text_layer() -> TextLayerText | None:
-            if self._settings.text_layer is TextLayer.OFF or opened.kind != "pdf":
-                return None
-            if page.text is not None:
-                return page.text
-            (drawn,) = await self._draw(opened, [page.page], 0, self._longest_side(), want_text=True)
-            return None if isinstance(drawn, PageError) else drawn.text
-
-        return PageToRead(
-            document_id=opened.document.document_id,
-            content_id=opened.content_id,
-            picture=page,
-            longest_side_px=self._longest_side(),
-            render=render,
-            text_layer=text_layer,
-            started_at=started_at,
-        )
-
-    def _without_model(
-        self, opened: OpenDocument, number: int, page: RenderedPage | PageError, started_at: str
-    ) -> PageRecord | None:
-        """The record of a page that needs no model: unreadable, blank, or with a text layer that is preferred."""
-        record = PageRecord(
-            document_id=opened.document.document_id,
-            content_id=opened.content_id,
-            page=number,
-            status=PageStatus.FAILED,
-            method=Method.NONE,
-            engine_id=self._engine.engine_id,
-            model=self._engine.model,
-            started_at=started_at,
-            finished_at=now(),
-        )
-        if isinstance(page, PageError):
-            return record.model_copy(update={"reason": page.reason.value, "flags": []})
-        seen = {
-            "flags": sorted(page.flags),
-            "image_width": page.width,
-            "image_height": page.height,
-            "image_format": page.format,
-        }
-        layer = page.text
-        usable = layer is not None and layer.sound and layer.characters > 0
-        # A page without ink but with letters has fonts that this machine lacks: its letters are all there is.
-        drawn_in_vain = "blank_render" in page.flags and self._settings.text_layer is not TextLayer.OFF
-        if layer is not None and usable and (drawn_in_vain if page.blank else self._prefers(page)):
-            return record.model_copy(
-                update={**seen, "status": PageStatus.OK, "method": Method.TEXT_LAYER, "text": layer.markdown}
-            )
-        if page.blank:
-            return record.model_copy(update={**seen, "status": PageStatus.BLANK, "method": Method.BLANK})
-        return None
-
-    def _prefers(self, page: RenderedPage) -> bool:
-        return self._settings.text_layer is TextLayer.PREFER and page.text is not None and not page.text.over_image
 
     async def _dispatch(self) -> None:
         connection: Connection | None = None
@@ -480,9 +426,8 @@ class _Flow:
             raise
         except Exception:
             logger.exception("page %d of %r", page.picture.page, opened.document.url)
-            failed = self._without_model(opened, page.picture.page, PageError(Reason.INTERNAL_ERROR), page.started_at)
-            assert failed is not None  # noqa: S101 - an error always makes a record
-            record = failed
+            error = PageError(Reason.INTERNAL_ERROR)
+            record = self._maker.failed(opened, page.picture.page, error, page.started_at)
         finally:
             window.release(size)
             self._telemetry.in_flight = window.pages
@@ -500,12 +445,3 @@ class _Flow:
     def _tell(self, record: PageRecord) -> None:
         if self._on_page is not None:
             self._on_page(record)
-
-
-def _pages_of(workspace: Workspace, key: str, document_id: str) -> list[PageRecord]:
-    """A document's durable pages: from its group's parts, or from its pages file when it was committed meanwhile."""
-    # In this order: parts go only after the pages file is there, so one of the two readings is complete.
-    parts = list(workspace.read_parts(key))
-    records = workspace.read_pages(key)
-    found = parts if records is None else records
-    return [record for record in found if isinstance(record, PageRecord) and record.document_id == document_id]

@@ -214,3 +214,29 @@ def test_a_run_that_fails_says_why(pdfocr: Command) -> None:
         done = pdfocr.run(sources, *REMOTE, "--server", server.url, code=1)
     assert "report" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_equal_bytes_are_read_anew_by_another_engine(pdfocr: Command) -> None:
+    sources = write_collection(pdfocr.folder / "sources", documents=1, pages=2)
+    (sources / "copy.pdf").write_bytes((sources / "document000.pdf").read_bytes())
+    with counting_server() as server:
+        run(pdfocr, server)
+        # What text layers are used for is part of the engine; the committed records are of another one now.
+        run(pdfocr, server, "--text-layer", "off", "--reread")
+        assert server.requests == 4
+    engines = {record["engine_id"] for record in page_records(pdfocr.workspace)}
+    assert len(engines) == 1
+    assert pdfocr.books()["pages_ok"] == 4
+
+
+def test_a_retry_reaches_equal_bytes_under_another_name(pdfocr: Command) -> None:
+    sources = write_collection(pdfocr.folder / "sources", documents=1, pages=2)
+    (sources / "copy.pdf").write_bytes((sources / "document000.pdf").read_bytes())
+    with counting_server() as server:
+        server.foreign = True
+        run(pdfocr, server, "--text-layer", "off", code=3)
+        assert pdfocr.books()["pages_failed"] == 4
+        server.foreign = False
+        options = (*REMOTE, "--server", server.url, "--text-layer", "off")
+        pdfocr("retry", pdfocr.workspace, "--reason", "bad_front_matter", *options)
+    assert (pdfocr.books()["pages_ok"], pdfocr.books()["balanced"]) == (4, True)
