@@ -15,7 +15,7 @@ from pdfocr_core.flow.group import GroupResult, Stages
 from pdfocr_core.outputs.report import write_report
 from pdfocr_core.session import index_sources
 from pdfocr_core.settings import IndexSettings
-from pdfocr_dagster import checks, local_run
+from pdfocr_dagster import checks, local_run, run_log
 from pdfocr_dagster.bridge import AsyncBridge
 from pdfocr_dagster.environment import settings_from
 from pdfocr_dagster.liveness import mark_run
@@ -160,7 +160,7 @@ def build_groups(collection: str, group_name: str) -> dg.AssetsDefinition:
             session = inference.session(pages.settings(), sources.storage())
             opened = workspace.open()
             todo = _not_recorded_by_this_run(context, keys[selected[-1]])
-            with AsyncBridge(lambda: session.read_groups(opened, todo, stages)) as results:
+            with run_log.captured(), AsyncBridge(lambda: session.read_groups(opened, todo, stages)) as results:
                 for result in results:
                     if result.error is not None:
                         context.log.error("group %s: %s", result.key, result.error)

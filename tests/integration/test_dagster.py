@@ -120,6 +120,20 @@ class Deployment:
         answer = self.ask(LAUNCH_RUN, run=run)["launchRun"]
         assert answer["__typename"] == "LaunchRunSuccess", answer
 
+    def backfill(self, keys: list[str]) -> dict[str, Any]:
+        """Launch a backfill over these groups as the UI does, and wait for its end."""
+        launched = self.ask(
+            LAUNCH, backfill={"partitionNames": keys, "assetSelection": [{"path": [name]} for name in ASSETS]}
+        )["launchPartitionBackfill"]
+        assert launched["__typename"] == "LaunchBackfillSuccess", launched
+        deadline = time.monotonic() + 300
+        while True:
+            backfill = self.ask(BACKFILL, id=launched["backfillId"])["partitionBackfillOrError"]
+            if backfill["status"] not in ("REQUESTED", "IN_PROGRESS"):
+                return dict(backfill)
+            assert time.monotonic() < deadline, backfill
+            time.sleep(1)
+
     def ask(self, query: str, **variables: Any) -> Any:
         request = urllib.request.Request(
             f"http://127.0.0.1:{self.port}/graphql",
@@ -189,18 +203,7 @@ def test_a_backfill_from_the_ui_takes_one_run_for_many_groups(pdfocr: Command) -
                 nodes = {node["assetKey"]["path"][-1]: node for node in deployment.ask(GRAPH)["assetNodes"]}
                 assert set(nodes) == {"work_index", *ASSETS, "collection_report"}
                 assert nodes["page_groups"]["dependencyKeys"] == [{"path": ["work_index"]}]
-                launched = deployment.ask(
-                    LAUNCH,
-                    backfill={"partitionNames": keys, "assetSelection": [{"path": [name]} for name in ASSETS]},
-                )["launchPartitionBackfill"]
-                assert launched["__typename"] == "LaunchBackfillSuccess", launched
-                deadline = time.monotonic() + 240
-                while True:
-                    backfill = deployment.ask(BACKFILL, id=launched["backfillId"])["partitionBackfillOrError"]
-                    if backfill["status"] not in ("REQUESTED", "IN_PROGRESS"):
-                        break
-                    assert time.monotonic() < deadline, backfill
-                    time.sleep(1)
+                backfill = deployment.backfill(keys)
             assert backfill["status"] == "COMPLETED_SUCCESS", backfill
             assert len(backfill["runs"]) == 1
             for name in ASSETS:
@@ -211,3 +214,23 @@ def test_a_backfill_from_the_ui_takes_one_run_for_many_groups(pdfocr: Command) -
             assert len(checks) == len(keys)
     assert server.requests == 24
     assert len(list((pdfocr.workspace / "markdown").rglob("*.md"))) == 12
+
+
+def test_a_backfill_starts_one_server_for_all_groups_of_its_run(pdfocr: Command) -> None:
+    sources = write_collection(pdfocr.folder / "sources", documents=4, pages=1)
+    with counting_server() as server:
+        deployment = Deployment(pdfocr, server, sources)
+        deployment.environment.update(PDFOCR_ENGINE="cpu", PDFOCR_SERVER_URLS="", PDFOCR_CPU_WORKERS="1")
+        index = json.dumps({"ops": {"work_index": {"config": {"pages_per_group": 1}}}})
+        module = ("-m", "pdfocr_dagster.definitions")
+        deployment.dagster("asset", "materialize", "--select", "work_index", *module, "--config-json", index)
+        with dg.DagsterInstance.from_config(str(deployment.home)) as instance:
+            keys = instance.get_dynamic_partitions("pdfocr")
+            with deployment.running():
+                backfill = deployment.backfill(keys)
+            assert (len(keys), backfill["status"], len(backfill["runs"])) == (4, "COMPLETED_SUCCESS", 1)
+            assert instance.get_materialized_partitions(dg.AssetKey("markdown_export")) == set(keys)
+        assert server.requests == 0
+    logs = [path.read_text(errors="replace") for path in (deployment.home / "storage").rglob("*.err")]
+    assert sum(log.count("CPU OCR server starts") for log in logs) == 1
+    assert len(pdfocr.dolma()) == 4
