@@ -1,9 +1,10 @@
 """What the client costs per page: a whole `pdfocr run` against drawing and encoding the same pages and nothing else.
 
-    python -m benchmarks.client_cost [--pages 1200] [--repeats 3] [--guard BOUND]
+    python -m benchmarks.client_cost [--pages 1200] [--repeats 3] [--peer PATH-OF-OLMOCR] [--guard BOUND]
 
-The two are measured in turn, several times; the median ratio of their CPU seconds per page is the result. With
-`--guard`, the exit code is 1 when the ratio passes the bound by more than a fifth twice in a row.
+All are measured in turn, several times, with a server that answers at once; the median ratio of their CPU seconds per
+page is the result. The peer is `olmocr` from PyPI in an environment of its own. With `--guard`, the exit code is 1 when
+the ratio to the floor passes the bound by more than a fifth twice in a row.
 """
 
 from __future__ import annotations
@@ -11,41 +12,15 @@ from __future__ import annotations
 import argparse
 import base64
 import io
-import json
-import os
-import platform
-import resource
 import statistics
-import subprocess
 import sys
 import tempfile
-import time
-import urllib.request
 from pathlib import Path
 from typing import Any
 
-from pdfocr_core.serving.endpoint import free_port
+from benchmarks import dataset, harness
 
 DPI_SIDE = 1288
-
-
-def make_pages(folder: Path, pages: int) -> None:
-    """Documents of 40 dense pages each, every page different."""
-    from reportlab.lib.pagesizes import A4
-    from reportlab.pdfgen.canvas import Canvas
-
-    folder.mkdir(parents=True)
-    for document in range(-(-pages // 40)):
-        canvas = Canvas(str(folder / f"{document:04}.pdf"), pagesize=A4, invariant=1)
-        for page in range(min(40, pages - document * 40)):
-            canvas.setFont("Times-Roman", 10)
-            for line in range(55):
-                words = " ".join(
-                    f"word{(document * 7919 + page * 104729 + line * 31 + word) % 9973}" for word in range(12)
-                )
-                canvas.drawString(50, 790 - 13.5 * line, words)
-            canvas.showPage()
-        canvas.save()
 
 
 def floor(folder: Path) -> None:
@@ -61,70 +36,65 @@ def floor(folder: Path) -> None:
                 base64.b64encode(picture.getvalue())
 
 
-def cpu_of(argv: list[str], **more: Any) -> tuple[float, float]:
-    """CPU seconds of a command with all its children, and its wall seconds."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    started = time.monotonic()
-    subprocess.run(argv, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **more)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return cpu, time.monotonic() - started
-
-
-def measure(pages: int, repeats: int) -> dict[str, Any]:
-    """Interleaved runs of both; CPU milliseconds per page."""
-    port = free_port()
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PDFOCR_", "DAGSTER_"))}
-    stub = subprocess.Popen([sys.executable, "-m", "benchmarks.engine_stub", "--port", str(port)])
+def measure(pages: int, repeats: int, peer: str | None = None) -> tuple[list[dict[str, Any]], str]:
+    """Interleaved runs: CPU milliseconds per page of each, and pages per second."""
     rows = []
-    try:
-        with tempfile.TemporaryDirectory(prefix="pdfocr-bench-") as name:
-            folder = Path(name)
-            make_pages(folder / "sources", pages)
-            for repeat in range(repeats):
-                workspace = folder / f"workspace{repeat}"
-                run = [sys.executable, "-m", "pdfocr_dagster.cli", "run", str(folder / "sources"), "--quiet"]
-                run += ["--workspace", str(workspace), "--engine", "remote", "--model", "pdfocr-cpu"]
-                run += ["--server", f"http://127.0.0.1:{port}/v1"]
-                ours, wall = cpu_of(run, env=environment)
-                least, _wall = cpu_of(
-                    [sys.executable, "-m", "benchmarks.client_cost", "--floor", str(folder / "sources")]
-                )
-                rows.append({"run": 1000 * ours / pages, "floor": 1000 * least / pages, "pages_per_s": pages / wall})
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}/stats") as answer:
-                asked = json.load(answer)["requests"]
-    finally:
-        stub.kill()
-        stub.wait()
-    if asked != pages * repeats:
-        raise SystemExit(f"the server was asked {asked} times for {pages * repeats} pages")
-    ratio = statistics.median(row["run"] / row["floor"] for row in rows)
-    machine = {"python": platform.python_version(), "cores": os.cpu_count(), "machine": platform.machine()}
-    return {"pages": pages, "machine": machine, "rows": rows, "ratio": ratio}
+    with tempfile.TemporaryDirectory(prefix="pdfocr-bench-") as name, harness.Stub() as stub:
+        folder = Path(name)
+        card = dataset.dense(folder / "sources", pages)
+        for repeat in range(repeats):
+            row: dict[str, Any] = {}
+            run = harness.pdfocr_run(folder / "sources", folder / f"workspace{repeat}", stub)
+            stub.reset()
+            ours = harness.run(run, env=harness.clean_environment())
+            _check(stub, pages, exactly=True)
+            least = harness.run([sys.executable, "-m", "benchmarks.client_cost", "--floor", str(folder / "sources")])
+            row |= {"run ms/page": 1000 * ours.cpu_s / pages, "floor ms/page": 1000 * least.cpu_s / pages}
+            row |= {"run/floor": ours.cpu_s / least.cpu_s, "pages/s": pages / ours.wall_s, "peak MiB": ours.peak_mb}
+            if peer:
+                stub.reset()
+                files = sorted(str(path) for path in (folder / "sources").glob("*.pdf"))
+                argv = [peer, str(folder / f"peer{repeat}"), "--server", f"{stub.url}/v1", "--model", "pdfocr-cpu"]
+                theirs = harness.run([*argv, "--markdown", "--pdfs", *files])
+                _check(stub, pages, exactly=False)
+                row |= {"peer ms/page": 1000 * theirs.cpu_s / pages, "peer/run": theirs.cpu_s / ours.cpu_s}
+                row |= {"speed-up": theirs.wall_s / ours.wall_s}
+            rows.append(row)
+    return rows, card
+
+
+def _check(stub: harness.Stub, pages: int, *, exactly: bool) -> None:
+    asked = stub.stats()["requests"]
+    if asked < pages or (exactly and asked != pages):
+        raise SystemExit(f"the server was asked {asked} times for {pages} pages")
+
+
+def median(rows: list[dict[str, Any]], column: str) -> float:
+    """Of one column."""
+    return statistics.median(row[column] for row in rows)
 
 
 def main() -> None:
-    """Measure, print a table and the JSON."""
+    """Measure and report."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pages", type=int, default=1200)
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--guard", type=float, help="the stored bound of the ratio")
+    parser.add_argument("--peer", help="path of the peer's program `olmocr`")
+    parser.add_argument("--guard", type=float, help="the stored bound of the ratio to the floor")
     parser.add_argument("--floor", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.floor:
         floor(options.floor)
         return
-    result = measure(options.pages, options.repeats)
-    print(f"{'CPU ms/page':>12} {'run':>7} {'floor':>7} {'ratio':>6} {'pages/s':>8}")
-    for row in result["rows"]:
-        print(
-            f"{'':>12} {row['run']:7.1f} {row['floor']:7.1f} {row['run'] / row['floor']:6.2f} {row['pages_per_s']:8.1f}"
-        )
-    print(json.dumps(result))
-    if options.guard and result["ratio"] > 1.2 * options.guard:
-        again = measure(options.pages, options.repeats)
-        if again["ratio"] > 1.2 * options.guard:
-            raise SystemExit(f"the ratio is {again['ratio']:.2f}; the bound is {options.guard}")
+    with harness.quiet_hint():
+        rows, card = measure(options.pages, options.repeats, options.peer)
+    medians = {column: median(rows, column) for column in rows[0] if "/" in column or column == "speed-up"}
+    harness.report("client-cost", rows, card, medians=medians)
+    if options.guard and medians["run/floor"] > 1.2 * options.guard:
+        again = median(measure(options.pages, options.repeats)[0], "run/floor")
+        if again > 1.2 * options.guard:
+            raise SystemExit(f"the ratio is {again:.2f}, the bound {options.guard}: the client has become slower")
+        print(f"measured again: {again:.2f}")
 
 
 if __name__ == "__main__":

@@ -59,12 +59,15 @@ class Seats:
     def reset(self) -> None:
         self.requests = self.running = self.in_flight = self.peak = 0
         self.busy_s = 0.0
-        self.first = self.last = 0.0
+        self.first = self.last = self.first_at = 0.0
+        # Decoding time until the queue was empty for good: the end of a run, when seats fall empty, left out.
+        self.last_queued: tuple[float, float] = (0.0, 0.0)
 
     async def page(self) -> None:
         """Take a seat for as long as a page takes."""
         now = time.monotonic()
         self.first = self.first or now
+        self.first_at = self.first_at or time.time()
         self.requests += 1
         self.in_flight += 1
         self.peak = max(self.peak, self.in_flight)
@@ -76,17 +79,23 @@ class Seats:
                 await asyncio.sleep(seconds)
                 self.busy_s += seconds
                 self.running -= 1
+                if self.in_flight >= self.seats:
+                    self.last_queued = (time.monotonic(), self.busy_s)
         self.in_flight -= 1
         self.last = time.monotonic()
 
     def stats(self) -> dict[str, Any]:
         span = self.last - self.first
         utilisation = self.busy_s / (self.seats * span) if self.seats and span else None
+        until, busy = self.last_queued
+        before_end = busy / (self.seats * (until - self.first)) if self.seats and until > self.first else None
         return {
             "requests": self.requests,
             "peak_in_flight": self.peak,
             "span_s": span,
             "seat_utilisation": utilisation,
+            "utilisation_until_last_start": before_end,
+            "first_at": self.first_at,
         }
 
     def metrics(self) -> bytes:
