@@ -103,6 +103,8 @@ def _environment(monkeypatch: pytest.MonkeyPatch) -> None:
         name, equals, value = line.partition("=")
         if equals and not name.startswith("#"):
             monkeypatch.setenv(name, value)
+    for name in ("PDFOCR_TASK_DEFINITION", "PDFOCR_ECS_CLUSTER", "PDFOCR_CAPACITY_PROVIDER"):
+        monkeypatch.setenv(name, "given")
 
 
 def _instance_problems(content: dict[str, Any]) -> list[str]:
@@ -124,20 +126,26 @@ def _class_of(data: ConfigurableClassData) -> Any:
     return getattr(importlib.import_module(data.module_name), data.class_name)
 
 
+INSTANCES = ["dagster.yaml", "ecs/dagster.yaml"]
+
+
 @pytest.mark.usefixtures("_environment")
-def test_the_instance_is_one_that_dagster_takes(tmp_path: Path) -> None:
-    (tmp_path / "dagster.yaml").write_text((DOCKER / "dagster.yaml").read_text(encoding="utf-8"), encoding="utf-8")
+@pytest.mark.parametrize("name", INSTANCES)
+def test_the_instance_is_one_that_dagster_takes(name: str, tmp_path: Path) -> None:
+    (tmp_path / "dagster.yaml").write_text((DOCKER / name).read_text(encoding="utf-8"), encoding="utf-8")
     config, _custom = dagster_instance_config(str(tmp_path))
-    assert _instance_problems(_loaded("dagster.yaml")) == []
+    assert _instance_problems(_loaded(name)) == []
     assert config["concurrency"]["pools"]["granularity"] == "run"
 
 
 @pytest.mark.usefixtures("_environment")
-def test_a_misspelt_key_of_the_instance_is_found() -> None:
-    content = _loaded("dagster.yaml")
+@pytest.mark.parametrize("name", INSTANCES)
+def test_a_misspelt_key_of_the_instance_is_found(name: str) -> None:
+    content = _loaded(name)
     may_be_missed = {("run_coordinator", "class"), ("run_launcher", "class"), ("compute_logs", "class")}
     for path in _keys(content):
-        if path in may_be_missed or path[-1] == "module":
+        # What `run_task` takes is for AWS to judge.
+        if path in may_be_missed or path[-1] == "module" or "run_task_kwargs" in path[:-1]:
             continue
         try:
             found = _instance_problems(_misspelt(content, path))
@@ -175,3 +183,23 @@ _GOOD = 'FROM debian:12.1\nRUN true\nUSER 10001\nHEALTHCHECK CMD ["true"]\nCMD [
 def test_each_rule_finds_what_it_is_for(good: str, bad: str) -> None:
     assert problems(_GOOD) == []
     assert len(problems(_GOOD.replace(good, bad))) == 1
+
+
+def _task_definition_problems(content: dict[str, Any]) -> str:
+    import botocore.session
+    from botocore.validate import ParamValidator
+
+    service = botocore.session.get_session().get_service_model("ecs")
+    shape = service.operation_model("RegisterTaskDefinition").input_shape
+    report: str = ParamValidator().validate(content, shape).generate_report()
+    return report
+
+
+def test_the_task_of_a_run_is_one_that_ecs_takes() -> None:
+    content = json.loads((DOCKER / "ecs" / "task-definition.json").read_text(encoding="utf-8"))
+    assert _task_definition_problems(content) == ""
+    for path in _keys(content):
+        if "options" not in path[:-1]:
+            assert _task_definition_problems(_misspelt(content, path)), f"{path} may be misspelt"
+    launcher = _loaded("ecs/dagster.yaml")["run_launcher"]["config"]
+    assert [container["name"] for container in content["containerDefinitions"]] == [launcher["container_name"]]

@@ -57,6 +57,15 @@ def test_the_wheel_holds_what_is_read_at_run_time(installed: Path) -> None:
     assert (installed / "pdfocr_core" / "py.typed").exists()
     assert (installed / "pdfocr_core" / "schemas" / "page_record.json").exists()
     assert (installed / "pdfocr_core" / "engines" / "profiles" / "pdfocr-cpu.yaml").exists()
+    viewer = installed / "pdfocr_core" / "viewer" / "assets"
+    for name in (
+        "index.html",
+        "viewer.css",
+        "vendor/katex.min.js",
+        "vendor/fonts/KaTeX_Main-Regular.woff2",
+        "licenses/katex.txt",
+    ):
+        assert (viewer / name).stat().st_size, name
     assert not (installed / "tests").exists()
 
 
