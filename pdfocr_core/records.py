@@ -84,6 +84,7 @@ class PageRecord(_Record):
     page: int = Field(ge=1, description="1-based.")
     status: PageStatus
     reason: str | None = Field(None, description="Why the page is not `ok`; null when it is.")
+    detail: str = Field("", description="What exactly was found, where the reason alone does not say it.")
     flags: list[str] = Field(default_factory=list, description="Remarks that do not change the status.")
     text: str = Field("", description="Markdown after post-processing.")
     raw: str | None = Field(None, description="The model's answer as it came; null when no answer was accepted.")
@@ -159,4 +160,12 @@ class StatusRow(_Record):
     prompt_tokens: int = Field(0, ge=0, description="Over all attempts.")
     completion_tokens: int = Field(0, ge=0)
     characters: int = Field(0, ge=0)
+    methods: dict[str, int] = Field(default_factory=dict, description="Pages by where their text came from.")
+    attempts: dict[str, int] = Field(default_factory=dict, description="Pages by how many answers were asked for.")
+    retries: dict[str, int] = Field(default_factory=dict, description="Bad answers by reason.")
+    empty_pages: int = Field(0, ge=0, description="Pages that are ok and have no text all the same.")
+    seconds: float = Field(0.0, ge=0, description="Of all answers, one after the other.")
+    periods: list[tuple[str, str]] = Field(
+        default_factory=list, description="From when to when (UTC) its pages were read; several after interruptions."
+    )
     engine_id: str

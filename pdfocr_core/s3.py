@@ -7,14 +7,13 @@ command line, and are renewed while a run goes on.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from datetime import datetime, timedelta
-from typing import Any, NamedTuple
+from datetime import timedelta
+from typing import Any
 
 from pdfocr_core.errors import ConfigurationError
 from pdfocr_core.settings import StorageSettings
 
-__all__ = ["IMPATIENT", "PATIENT", "ListedObject", "list_with_boto3", "s3_options", "with_patience"]
+__all__ = ["IMPATIENT", "PATIENT", "s3_client", "s3_options", "with_patience"]
 
 # A long run waits out throttling and restarts of the store; a first look tells within seconds that nothing is there.
 PATIENT: dict[str, Any] = {
@@ -34,15 +33,6 @@ IMPATIENT: dict[str, Any] = {
     "client_options": {"connect_timeout": "3s", "timeout": "10s"},
 }
 _ANY_REGION = "us-east-1"
-
-
-class ListedObject(NamedTuple):
-    """One key of a listing, as S3 has it."""
-
-    key: str
-    size: int
-    e_tag: str
-    last_modified: datetime
 
 
 def s3_options(settings: StorageSettings) -> dict[str, Any]:
@@ -70,33 +60,24 @@ def with_patience(options: dict[str, Any], patience: dict[str, Any]) -> dict[str
     return {**options, **patience, "client_options": {**patience["client_options"], "allow_http": plain}}
 
 
-def list_with_boto3(
-    settings: StorageSettings, bucket: str, root: str, folder: str, after: str
-) -> Iterator[ListedObject]:
-    """All keys below `root/folder` that sort after `root/after`, relative to `root`, whatever their names are."""
+def s3_client(settings: StorageSettings) -> Any:
+    """boto3's client for the same store, for what obstore has no name for."""
     from botocore import UNSIGNED
     from botocore.config import Config
 
     session = _session(settings)
     config = Config(
         retries={"mode": "standard", "max_attempts": 8},
+        connect_timeout=5,
+        read_timeout=120,
+        # In a path, unlike in a host name, every key has a place; botocore and urllib3 leave it as it is.
         s3={"addressing_style": "path"},
         signature_version=UNSIGNED if settings.unsigned else None,
     )
-    client = session.client(
-        "s3", endpoint_url=_endpoint(settings, session), region_name=_region(settings, session), config=config
-    )
-    base = f"{root}/" if root else ""
-    prefix = f"{base}{folder}/" if folder else base
-    pages = client.get_paginator("list_objects_v2").paginate(
-        Bucket=bucket, Prefix=prefix, StartAfter=f"{base}{after}" if after else ""
-    )
     with _credentials_translated():
-        for page in pages:
-            for entry in page.get("Contents", []):
-                if not entry["Key"].endswith("/"):  # what some programs leave as the mark of a folder
-                    name = entry["Key"].removeprefix(base)
-                    yield ListedObject(name, entry["Size"], entry["ETag"], entry["LastModified"])
+        return session.client(
+            "s3", endpoint_url=_endpoint(settings, session), region_name=_region(settings, session), config=config
+        )
 
 
 def _session(settings: StorageSettings) -> Any:

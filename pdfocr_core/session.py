@@ -7,37 +7,30 @@ needs it, so a run that finds everything done starts none.
 from __future__ import annotations
 
 import asyncio
-import shutil
-import subprocess
-import threading
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import psutil
 
 from pdfocr_core.engines.engine import Engine, build_engine
-from pdfocr_core.engines.model import PROMPT_ALLOWANCE
-from pdfocr_core.engines.profile import Profile, check_licence, load_profile
-from pdfocr_core.errors import ConfigurationError
+from pdfocr_core.flow.form import RequestForm, form_for
 from pdfocr_core.flow.group import GroupResult, Stages
 from pdfocr_core.flow.pilot import Gauges
 from pdfocr_core.flow.scheduler import Connection, read_groups
+from pdfocr_core.outputs.assemble import rewrite_markdown
 from pdfocr_core.records import PageRecord
 from pdfocr_core.rendering.pool import RenderPool
-from pdfocr_core.serving.arguments import value_of
-from pdfocr_core.serving.canary import canary, canary_picture
+from pdfocr_core.serving.choice import Servers, choose_engine, choose_profile
 from pdfocr_core.serving.client import ChatClient
-from pdfocr_core.serving.cpu import CpuServer, usable_cores
+from pdfocr_core.serving.cpu import usable_cores
+from pdfocr_core.serving.endpoint import Endpoint
 from pdfocr_core.serving.keepalive import KeepAlive
-from pdfocr_core.serving.managed import Canary
+from pdfocr_core.serving.managed import ManagedServer
 from pdfocr_core.serving.pace import Pace
-from pdfocr_core.serving.preflight import check_context
-from pdfocr_core.serving.remote import RemoteServer
-from pdfocr_core.serving.server import InferenceServer
-from pdfocr_core.serving.vllm import VllmServer, find_vllm
+from pdfocr_core.serving.recycling import Recycling
 from pdfocr_core.settings import (
     EngineKind,
     IndexSettings,
@@ -52,15 +45,7 @@ from pdfocr_core.store import store_opener
 from pdfocr_core.telemetry import Telemetry
 from pdfocr_core.workspace import Workspace
 
-__all__ = [
-    "Servers",
-    "Session",
-    "build_server",
-    "choose_engine",
-    "choose_profile",
-    "index_sources",
-    "model_to_load",
-]
+__all__ = ["Servers", "Session", "index_sources"]
 
 # Settings of the picture: what the user sets goes before the profile's.
 _PICTURE = {"longest_side_px", "image_format", "jpeg_quality"}
@@ -69,158 +54,6 @@ _FIRST_IN_FLIGHT = {EngineKind.VLLM: 16, EngineKind.REMOTE: 8}
 # What the server on this machine takes for a page while it prepares the picture, and the share of memory it may take.
 _SERVER_BYTES_PER_PAGE = 100 * 1024**2
 _MEMORY_SHARE = 0.6
-_CANARY_TOKENS = 16
-_DEFAULT_MODEL = {EngineKind.CPU: "pdfocr-cpu", EngineKind.VLLM: "olmocr-2"}
-
-
-def choose_engine(settings: ServerSettings) -> EngineKind:
-    """What `auto` stands for here: the servers that are named, vLLM where it and a GPU are found, else the CPU."""
-    if settings.engine is not EngineKind.AUTO:
-        return settings.engine
-    if settings.server_urls:
-        return EngineKind.REMOTE
-    try:
-        find_vllm(settings.vllm_program)
-    except ConfigurationError:
-        return EngineKind.CPU
-    return EngineKind.VLLM if _gpu_is_visible() else EngineKind.CPU
-
-
-def _gpu_is_visible() -> bool:
-    program = shutil.which("nvidia-smi")
-    if program is None:
-        return False
-    try:
-        listed = subprocess.run([program, "-L"], capture_output=True, timeout=20, check=False)
-    except (OSError, subprocess.TimeoutExpired):
-        return False
-    return listed.returncode == 0 and b"GPU" in listed.stdout
-
-
-def choose_profile(settings: ServerSettings, kind: EngineKind, server: InferenceServer) -> Profile:
-    """The profile of the model that will read.
-
-    Raises:
-        ConfigurationError: no profile fits the model, or its licence needs to be accepted.
-    """
-    name = settings.model or _DEFAULT_MODEL.get(kind) or server.start().model
-    directories = [Path(settings.profiles_dir)] if settings.profiles_dir else []
-    profile = load_profile(name, directories)
-    check_licence(profile, settings.accept_license)
-    return profile
-
-
-def build_server(settings: ServerSettings, kind: EngineKind) -> InferenceServer:
-    """The server as configured; nothing is started or asked yet.
-
-    Raises:
-        ConfigurationError: it cannot be as configured.
-    """
-    if kind is EngineKind.CPU:
-        return CpuServer(workers=settings.cpu_workers, ready_timeout_s=min(settings.ready_timeout_s, 300.0))
-    if kind is EngineKind.REMOTE:
-        if not settings.server_urls:
-            raise ConfigurationError(
-                "engine=remote needs the URL of a server.",
-                remedy="Set server_urls (--server), for example http://host:8000/v1.",
-            )
-        return RemoteServer(
-            settings.server_urls,
-            model=_served_name(settings),
-            api_key=settings.api_key,
-            key_header=settings.key_header,
-            headers=_headers(settings.headers),
-            verify=settings.ca_bundle or True,
-        )
-    profile = load_profile(settings.model or _DEFAULT_MODEL[kind], _directories(settings))
-    _check_context(settings, profile)
-    return VllmServer(
-        model_to_load(settings, profile),
-        revision=settings.revision or profile.revision,
-        serve_args=profile.serve.args,
-        extra_args=settings.vllm_args,
-        env=profile.serve.env,
-        executable=settings.vllm_program,
-        ready_timeout_s=settings.ready_timeout_s,
-        canary=_first_page(profile),
-    )
-
-
-def _first_page(profile: Profile) -> Canary:
-    # Without structured output nothing holds the few tokens to a form, and none is needed.
-    least = int(profile.sampling.extra_body.get("min_tokens", 0))
-    engine = build_engine(profile, max_tokens=max(_CANARY_TOKENS, least))
-
-    def body_for(served_model: str) -> bytes:
-        return engine.request(
-            canary_picture(engine.image_format),
-            engine.image_format,
-            temperature=engine.temperatures[0],
-            served_model=served_model,
-        )
-
-    return canary(body_for)
-
-
-def _check_context(settings: ServerSettings, profile: Profile) -> None:
-    """Refuse a context in which no page could ever be read, before minutes go into loading the model."""
-    length = value_of([*profile.serve.args, *settings.vllm_args], "--max-model-len")
-    if length is None or not length.isdigit():
-        return
-    needed = (profile.worst_image_tokens or 0) + PROMPT_ALLOWANCE
-    found = check_context(needed, profile.sampling.max_tokens, int(length))
-    if not found.ok:
-        raise ConfigurationError(f"The context is too small for {profile.name}: {found.detail}.", remedy=found.remedy)
-
-
-def _directories(settings: ServerSettings) -> list[Path]:
-    return [Path(settings.profiles_dir)] if settings.profiles_dir else []
-
-
-def model_to_load(settings: ServerSettings, profile: Profile) -> str:
-    """What vLLM loads: a local directory or hub id as the user named it, else the profile's."""
-    named = settings.model or ""
-    return named if "/" in named or Path(named).is_dir() else profile.model
-
-
-def _headers(lines: Sequence[str]) -> dict[str, str]:
-    headers: dict[str, str] = {}
-    for line in lines:
-        name, colon, value = (part.strip() for part in line.partition(":"))
-        if not name or not colon or not value or not line.isascii():
-            # The line itself may be a secret.
-            raise ConfigurationError("A header of `headers` is not of the form `Name: value`.")
-        headers[name] = value
-    return headers
-
-
-def _served_name(settings: ServerSettings) -> str | None:
-    """The name to look for at a remote server: a profile's short name stands for its hub id."""
-    if settings.model is None:
-        return None
-    return load_profile(settings.model, _directories(settings)).model
-
-
-class Servers:
-    """Servers that outlive a session, by their settings; thread-safe."""
-
-    def __init__(self) -> None:
-        self._servers: dict[ServerSettings, InferenceServer] = {}
-        self._lock = threading.Lock()
-
-    def get(self, settings: ServerSettings, kind: EngineKind) -> InferenceServer:
-        """The server of these settings, built on first use."""
-        with self._lock:
-            if settings not in self._servers:
-                self._servers[settings] = build_server(settings, kind)
-            return self._servers[settings]
-
-    def close(self) -> None:
-        """End them all."""
-        with self._lock:
-            servers, self._servers = list(self._servers.values()), {}
-        for server in servers:
-            server.stop()
 
 
 class Session:
@@ -246,6 +79,7 @@ class Session:
         self._sources = sources
         self.settings, self.server_settings = read, server
         self.telemetry = telemetry or Telemetry()
+        self.telemetry.price_in, self.telemetry.price_out = server.price_in, server.price_out
         self._own_servers = Servers() if servers is None else None
         self._servers = servers or self._own_servers or Servers()
         self.kind = choose_engine(server)
@@ -257,7 +91,7 @@ class Session:
             revision=server.revision,
             prompt_file=Path(server.prompt_file) if server.prompt_file else None,
             text_layer=read.text_layer.value,
-            structured=self.kind is EngineKind.VLLM,
+            structured=self.kind is not EngineKind.CPU,
             temperatures=read.temperatures if "temperatures" in read.model_fields_set else None,
             **{name: getattr(read.render, name) for name in _PICTURE & read.render.model_fields_set},
         )
@@ -286,7 +120,7 @@ class Session:
         """See `pdfocr_core.flow.scheduler.read_groups`."""
         with ExitStack() as stack:
             pool = stack.enter_context(RenderPool(self.render_settings))
-            fetcher = stack.enter_context(Fetcher(opener=store_opener(self._sources)))
+            fetcher = stack.enter_context(Fetcher(self.settings.archive_limits, opener=store_opener(self._sources)))
             clients: list[ChatClient] = []
 
             async def connect() -> Connection:
@@ -348,8 +182,32 @@ class Session:
             gauges=Gauges(client.counts, client.metrics),
             # The CPU engine is ours and of one piece; it has no versions that could be mismatched.
             first_pages=0 if self.engine.deterministic else self.settings.judge_first_pages,
+            form=await self._form(endpoints),
+            between_groups=self._recycling(keep_alive, client),
         )
         return connection, client
+
+    async def _form(self, endpoints: Sequence[Endpoint]) -> RequestForm | None:
+        if self.kind is EngineKind.CPU:
+            return None
+        settings = self.server_settings
+        return await asyncio.to_thread(
+            form_for,
+            self.engine,
+            self._server,
+            endpoints,
+            stream=settings.stream,
+            verify=settings.ca_bundle or True,
+        )
+
+    def _recycling(self, keep_alive: KeepAlive, client: ChatClient) -> Callable[[], Coroutine[Any, Any, None]] | None:
+        settings, server = self.server_settings, self._server
+        wanted = settings.recycle_pages or settings.recycle_memory_mb
+        if not wanted or not isinstance(server, ManagedServer) or self.kind is not EngineKind.VLLM:
+            return None
+        return Recycling(
+            server, keep_alive, client, pages=settings.recycle_pages, memory_mb=settings.recycle_memory_mb
+        ).between_groups
 
     def _in_flight(self) -> tuple[int, int | None]:
         """Pages in flight at the start, and how far the window may go; None for a fixed one."""
@@ -376,4 +234,6 @@ def index_sources(
 ) -> IndexReport:
     """List the sources and append what is new to the workspace's index; see `pdfocr_core.sources.index`."""
     with RenderPool(render) as pool:
-        return update_index(workspace, sources, settings, counter=pool.count_pages_sync, opener=store_opener(storage))
+        report = update_index(workspace, sources, settings, counter=pool.count_pages_sync, opener=store_opener(storage))
+    rewrite_markdown(workspace, report.returned)
+    return report

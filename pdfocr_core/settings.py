@@ -11,6 +11,8 @@ __all__ = [
     "ArchiveLimits",
     "EngineKind",
     "IndexSettings",
+    "ObserveSettings",
+    "QualitySettings",
     "ReadSettings",
     "RenderSettings",
     "ServerSettings",
@@ -79,6 +81,7 @@ class IndexSettings(_Settings):
 class WatchSettings(_Settings):
     """How new documents are looked for."""
 
+    interval_s: int = Field(60, ge=1, description="Seconds between two looks; new groups are asked for twice as often.")
     max_keys: int = Field(200_000, ge=1, description="Keys looked at in one step.")
     max_seconds: float = Field(20.0, gt=0, le=50, description="Seconds of one step; Dagster ends a sensor at 60.")
     max_wait_s: float = Field(
@@ -125,7 +128,14 @@ class ReadSettings(_Settings):
     in_flight_bytes: int = Field(1024**3, gt=0, description="Picture bytes held in memory while pages are in flight.")
     request_timeout_s: float = Field(900.0, gt=0, description="One answer, from sending to its end.")
     page_deadline_s: float = Field(7200.0, gt=0, description="All attempts of one page together.")
+    document_deadline_s: float = Field(
+        86_400.0, gt=0, description="Work on one document; waiting for its turn is free. Pages not read by then fail."
+    )
     server_patience_s: float = Field(900.0, gt=0, description="How long a run waits for a server that does not answer.")
+    temporary_bytes: int = Field(
+        8 * 1024**3, gt=0, description="Disk for copies of documents from archives and stores; a larger one goes alone."
+    )
+    archive_limits: ArchiveLimits = ArchiveLimits()
     checkpoint_interval_s: float = Field(5.0, gt=0, description="Finished pages are on disk after this many seconds.")
     checkpoint_bytes: int = Field(4 * 1024**2, gt=0, description="… or this many bytes of records, whichever is first.")
     render: RenderSettings = RenderSettings()
@@ -152,8 +162,48 @@ class ServerSettings(_Settings):
     cpu_workers: int = Field(0, ge=0, description="Processes of the CPU server; 0 means one per core.")
     ready_timeout_s: float = Field(1800.0, gt=0, description="How long a starting server may load.")
     restarts: int = Field(5, ge=0, description="How often a dead server is started again in one run.")
+    stream: bool | None = Field(
+        None, description="Stream answers and break off those that loop; unset: where many tokens come in one part."
+    )
+    recycle_pages: int = Field(
+        0, ge=0, description="Start vLLM anew between groups after so many pages; 0: not for that."
+    )
+    recycle_memory_mb: int = Field(
+        0, ge=0, description="… or when its processes hold so much of the host's memory, in MiB; 0: not for that."
+    )
+    cache_dir: str | None = Field(
+        None, description="Where weights from object stores are kept; unset: `pdfocr` in the user's cache folder."
+    )
     prompt_file: str | None = Field(None, description="A text file with the prompt to use instead of the profile's.")
     profiles_dir: str | None = Field(None, description="A folder with model profiles of your own.")
     accept_license: bool = Field(False, description="Needed for models whose licence restricts use.")
     price_in: float = Field(0.0, ge=0, description="Price of a million tokens in.")
     price_out: float = Field(0.0, ge=0, description="Price of a million tokens out.")
+    price_gpu_hour: float = Field(0.0, ge=0, description="Price of one GPU for an hour.")
+    gpus: int = Field(1, ge=1, description="GPUs that work at the same time; for the cost alone.")
+
+
+class ObserveSettings(_Settings):
+    """What people see of a run besides its outputs."""
+
+    metrics_port: int | None = Field(None, ge=1, le=65535, description="Port for Prometheus.")
+    metrics_host: str = Field("127.0.0.1", min_length=1, description="Address for Prometheus.")
+    log_file: str | None = Field(None, min_length=1, description="A file that gets a JSON object a line.")
+    log_format: str = Field("text", pattern="^(text|json)$", description="Of the log that Dagster keeps of a run.")
+    report_pages: int = Field(4, ge=0, le=50, description="Pages of each kind that the report shows; 0: none.")
+    thumbnails: bool = Field(True, description="Show a page of each group in the Dagster UI.")
+
+
+class QualitySettings(_Settings):
+    """From where on the checks of quality warn. Shares are of pages, 0 to 1."""
+
+    max_fallback_rate: float = Field(0.1, ge=0, le=1, description="Pages taken from the text layer.")
+    max_empty_text_rate: float = Field(0.02, ge=0, le=1, description="Pages with ink that are ok without any text.")
+    max_repetition_rate: float = Field(0.05, ge=0, le=1, description="Answers that went round in a circle.")
+    max_language_shift: float = Field(
+        0.3, ge=0, le=1, description="Change of the mix of languages between what was read before and what is new."
+    )
+    min_text_layer_coverage: float = Field(
+        0.7, ge=0, le=1, description="Words of sound text layers that the model's text has, over the sampled pages."
+    )
+    judged_from_pages: int = Field(20, ge=1, description="Fewer pages are not judged.")

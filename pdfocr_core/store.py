@@ -1,13 +1,14 @@
 """One interface over local folders, S3, Google Cloud Storage, Azure and memory.
 
 Objects are written whole or not at all. Built on obstore: locally a write goes to a temporary name and is renamed; on
-object stores it is one PUT or a completed multipart upload. `create` is conditional everywhere, so of two writers
-exactly one wins.
+object stores it is one PUT or a completed multipart upload. `create` is conditional, so of two writers exactly one wins,
+but for stores of S3's kind that cannot do it. Keys that obstore cannot name are read through `s3_bucket`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -18,23 +19,23 @@ from obstore.exceptions import (
     AlreadyExistsError,
     BaseError,
     InvalidPathError,
-    NotSupportedError,
     PermissionDeniedError,
+    PreconditionError,
     UnauthenticatedError,
 )
 from obstore.store import LocalStore, MemoryStore, S3Store, from_url
 
+from pdfocr_core.conditional import honours_create
 from pdfocr_core.errors import ConfigurationError, StoreUnavailable
-from pdfocr_core.s3 import IMPATIENT, PATIENT, ListedObject, list_with_boto3, s3_options, with_patience
+from pdfocr_core.s3 import IMPATIENT, PATIENT, s3_options, with_patience
+from pdfocr_core.s3_bucket import ListedObject, S3Bucket, is_path
 from pdfocr_core.settings import StorageSettings
-from pdfocr_core.store_errors import store_error
+from pdfocr_core.store_errors import ObjectChanged, store_error
 
 __all__ = ["Store", "StoreOpener", "StoredObject", "is_url", "open_store", "store_opener"]
 
 StoreOpener = Callable[[str], "Store"]
 """Opens the store at a URL, with the credentials and endpoint that belong to it."""
-
-_Lister = Callable[[str, str], Iterator[ListedObject]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,14 +80,17 @@ def open_store(root: str | Path, storage: StorageSettings | None = None) -> Stor
         bucket, _, prefix = rest.partition("/")
         settings = storage or StorageSettings()
         options = {"prefix": prefix or None, **s3_options(settings)}
-
-        def lister(name: str, after: str) -> Iterator[ListedObject]:
-            return list_with_boto3(settings, bucket, prefix, name, after)
-
-        _check(Store(S3Store(bucket, **with_patience(options, IMPATIENT)), text, lister=lister))
-        return Store(S3Store(bucket, **with_patience(options, PATIENT)), text, lister=lister)
+        backends = [S3Store(bucket, **with_patience(options, patience)) for patience in (IMPATIENT, PATIENT)]
+        _check(Store(backends[0], text))
+        where = f"{text} at {options['endpoint']}" if "endpoint" in options else text
+        return Store(
+            backends[1],
+            text,
+            any_key=S3Bucket(settings, bucket, prefix),
+            conditional=lambda: honours_create(backends, where),
+        )
     except (BaseError, ValueError) as error:
-        raise ConfigurationError(
+        raise store_error(error, text) or ConfigurationError(
             f"{text} cannot be opened as a store: {_first_line(error)}.",
             remedy="Use a local path, s3://bucket/prefix, gs://bucket/prefix or az://container/prefix.",
         ) from error
@@ -103,7 +107,7 @@ def _check(store: Store) -> None:
     That listing is forbidden is no reason to stop here: single objects may be readable all the same.
     """
     try:
-        next(store.list(), None)
+        store.peek()
     except FileNotFoundError:
         return
     except StoreUnavailable as error:
@@ -128,52 +132,71 @@ class Store:
     """
 
     def __init__(
-        self, backend: Any, url: str, local_root: Path | None = None, *, lister: _Lister | None = None
+        self,
+        backend: Any,
+        url: str,
+        local_root: Path | None = None,
+        *,
+        any_key: S3Bucket | None = None,
+        conditional: Callable[[], bool] = lambda: True,
     ) -> None:
         self._backend = backend
-        self._lister = lister
+        self._any_key = any_key
+        self._conditional = conditional
         self.url = url
         self.local_root = local_root
 
+    def can_name(self, name: str) -> bool:
+        """Whether an object of that name can be read here; S3 takes names that are no paths."""
+        return self._any_key is not None or is_path(name)
+
     def read(self, name: str) -> bytes:
         """All bytes of one object."""
+        if odd := self._odd(name):
+            return b"".join(odd.stream(name))
         with _Translated(self.url, name):
             return bytes(obstore.get(self._backend, name).bytes())
 
     def read_range(self, name: str, start: int, length: int) -> bytes:
         """`length` bytes from `start`; fewer at the end of the object."""
+        if odd := self._odd(name):
+            return odd.read_range(name, start, length)
         with _Translated(self.url, name):
             return bytes(obstore.get_range(self._backend, name, start=start, length=length))
 
     def stream(self, name: str) -> Iterator[bytes]:
         """The object's bytes in chunks of a few megabytes."""
+        if odd := self._odd(name):
+            yield from odd.stream(name)
+            return
         with _Translated(self.url, name):
             for chunk in obstore.get(self._backend, name).stream(min_chunk_size=4 * 1024**2):
                 yield bytes(chunk)
 
-    def write(self, name: str, data: bytes) -> None:
-        """Write the object whole, replacing what was there."""
+    def write(self, name: str, data: bytes | bytearray | Path) -> None:
+        """Write the object whole, replacing what was there; a local file is sent in parts and may be of any size."""
         with _Translated(self.url, name):
             obstore.put(self._backend, name, data)
 
     def create(self, name: str, data: bytes) -> bool:
         """Write the object only if there is none of that name; False when there is."""
         with _Translated(self.url, name):
+            if not self._conditional():
+                # Two writers at the same moment may both think that they were first.
+                if self.exists(name):
+                    return False
+                obstore.put(self._backend, name, data)
+                return True
             try:
                 obstore.put(self._backend, name, data, mode="create")
             except AlreadyExistsError:
                 return False
-            except BaseError as error:
-                if not isinstance(error, NotSupportedError) and "NotImplemented" not in str(error):
-                    raise
-                # A store without conditional writes. What is created here never has another content under its name.
-                if self.exists(name):
-                    return False
-                obstore.put(self._backend, name, data)
         return True
 
     def head(self, name: str) -> StoredObject:
         """What a listing says of one object."""
+        if odd := self._odd(name):
+            return _listed(odd.head(name))
         with _Translated(self.url, name):
             return _stored(obstore.head(self._backend, name))
 
@@ -185,8 +208,17 @@ class Store:
             return False
         return True
 
+    def peek(self) -> None:
+        """Ask for the head of a listing, to learn whether the store answers."""
+        with _Translated(self.url, "", listing=True), suppress(InvalidPathError):
+            next(iter(obstore.list(self._backend)), None)
+
     def list(self, prefix: str = "", *, offset: str | None = None) -> Iterator[StoredObject]:
         """All objects under the folder `prefix`, streamed; sorted by name on object stores, unsorted locally."""
+        any_key = self._any_key
+        if any_key and self._hides_keys(any_key, prefix, offset or ""):
+            yield from map(_listed, any_key.list(prefix, offset or ""))
+            return
         with _Translated(self.url, prefix, listing=True):
             last = offset
             try:
@@ -195,11 +227,10 @@ class Store:
                         yield _stored(meta)
                         last = meta["path"]
             except InvalidPathError:
-                # One key that obstore cannot name ends its listing. S3 may hold such keys, and its own client lists them.
-                if self._lister is None:
+                # One key that obstore cannot name ends its listing; S3's own client lists them all.
+                if any_key is None:
                     raise
-                for found in self._lister(prefix, last or ""):
-                    yield StoredObject(found.key, found.size, found.e_tag, found.last_modified)
+                yield from map(_listed, any_key.list(prefix, last or ""))
 
     def delete(self, name: str) -> None:
         """Remove one object; it is no error when it is not there."""
@@ -208,6 +239,16 @@ class Store:
                 obstore.delete(self._backend, name)
             except FileNotFoundError:
                 return
+
+    def _odd(self, name: str) -> S3Bucket | None:
+        """What reads an object whose name is no path; None where obstore reads it."""
+        return None if self._any_key is None or is_path(name) else self._any_key
+
+    def _hides_keys(self, any_key: S3Bucket, prefix: str, offset: str) -> bool:
+        """Whether obstore would not list all there is, or not under its name."""
+        if not all(is_path(name) for name in (prefix, offset) if name):
+            return True
+        return not prefix and any_key.has_leading_slashes()
 
 
 class _Translated:
@@ -223,6 +264,8 @@ class _Translated:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
         if not isinstance(error, BaseError):
             return
+        if isinstance(error, PreconditionError):
+            raise ObjectChanged(f"{self.where} changed while it was read") from error
         refused = isinstance(error, PermissionDeniedError | UnauthenticatedError)
         ours = store_error(error, self.where, listing=self.listing, refused=refused)
         if ours is not None:
@@ -232,6 +275,10 @@ class _Translated:
 
 def _stored(meta: Any) -> StoredObject:
     return StoredObject(meta["path"], meta["size"], meta["e_tag"], meta["last_modified"])
+
+
+def _listed(found: ListedObject) -> StoredObject:
+    return StoredObject(found.key, found.size, found.e_tag, found.last_modified)
 
 
 def _first_line(error: BaseException) -> str:

@@ -8,12 +8,20 @@ from typing import NamedTuple
 
 from pdfocr_core.errors import ConfigurationError, PdfocrError, StoreUnavailable
 
-__all__ = ["store_error"]
+__all__ = ["KeyRefused", "ObjectChanged", "store_error"]
 
 _CODE = re.compile(r"<Code>([^<]+)</Code>")
 _MESSAGE = re.compile(r"<Message>([^<]+)</Message>")
 _STATUS = re.compile(r"status code: (\d{3})")
 _REGION = re.compile(r"<Region>([\w-]+)</Region>|expecting '([\w-]+)'")
+
+
+class ObjectChanged(OSError):
+    """An object has another version than the one that is being read."""
+
+
+class KeyRefused(OSError):
+    """The store does not take a key, though it may hold an object under it."""
 
 
 class _Trouble(NamedTuple):
@@ -50,6 +58,12 @@ _NOT_A_STORE = _Trouble(
     "what answers at this endpoint is no object store that we can talk to",
     "Check --endpoint or AWS_ENDPOINT_URL: it is the S3 API's address, for example http://host:9000.",
 )
+_NO_TOKEN = _Trouble(
+    "no_credentials",
+    "no credentials for this store are found",
+    "For gs:// set GOOGLE_APPLICATION_CREDENTIALS to a key file; for az:// set AZURE_STORAGE_ACCOUNT_NAME and "
+    "AZURE_STORAGE_ACCOUNT_KEY, or AZURE_STORAGE_SAS_TOKEN.",
+)
 _DISK_FULL = _Trouble("disk_full", "the disk is full", "Free some space; the same command then goes on from here.")
 
 _BY_CODE = {
@@ -69,6 +83,8 @@ _BY_CODE = {
     "AllAccessDisabled": _DENIED,
 }
 _BY_TEXT = (
+    ("performing token request", _NO_TOKEN),
+    ("Account must be specified", _NO_TOKEN),
     ("redirect without LOCATION", _REGION_TROUBLE),
     ("builder error", _NOT_A_STORE),
     ("os error 28", _DISK_FULL),

@@ -11,21 +11,22 @@ import dagster as dg
 from pydantic import Field
 
 from pdfocr_core.errors import ConfigurationError, PdfocrError
-from pdfocr_core.flow.group import GroupResult, Stages
-from pdfocr_core.outputs.report import write_report
 from pdfocr_core.session import index_sources
 from pdfocr_core.settings import IndexSettings
-from pdfocr_dagster import checks, local_run, run_log
-from pdfocr_dagster.bridge import AsyncBridge
+from pdfocr_dagster import checks
 from pdfocr_dagster.environment import settings_from
+from pdfocr_dagster.failing import failure
+from pdfocr_dagster.group_events import DOLMA, MARKDOWN, PAGES, record_groups
 from pdfocr_dagster.liveness import mark_run
-from pdfocr_dagster.metadata import books_metadata, group_metadata
-from pdfocr_dagster.partitions import asset_key, group_partitions, register_groups
+from pdfocr_dagster.metadata import report_metadata
+from pdfocr_dagster.partitions import asset_key, group_partitions, groups_per_run, register_groups
+from pdfocr_dagster.previews import thumbnails
+from pdfocr_dagster.quality import QualityThresholds
+from pdfocr_dagster.reporting import make_report
 from pdfocr_dagster.resources import InferenceServer, PageSettings
+from pdfocr_dagster.status import prices_of
 from pdfocr_dagster.storage import SourcesResource, WorkspaceResource
 
-PAGES, DOLMA, MARKDOWN = "page_groups", "dolma_documents", "markdown_export"
-GROUPS_PER_RUN = 50
 # Asks for a new group once, unless someone reads it already. `eager` would ask for every group again whenever the index
 # is materialized.
 FOLLOWS = dg.AutomationCondition.on_missing() & ~dg.AutomationCondition.in_progress()
@@ -44,14 +45,6 @@ class IndexConfig(dg.Config):
     )
     require_sources: bool | None = Field(
         default=None, description="Fail when a source holds nothing; false passes it by. Default: true."
-    )
-
-
-def failure(error: PdfocrError) -> dg.Failure:
-    """How Dagster is told of one of our errors: only what may pass by itself is retried."""
-    _remember(error)
-    return dg.Failure(
-        description=str(error), metadata={"code": error.code, "remedy": error.remedy}, allow_retries=error.retryable
     )
 
 
@@ -80,7 +73,7 @@ def build_work_index(collection: str, group_name: str) -> dg.AssetsDefinition:
             settings = settings_from(IndexSettings, config.model_dump())
             report = index_sources(opened, named, settings, pages.settings().render, sources.storage())
         except PdfocrError as error:
-            raise failure(error) from error
+            raise failure(context, error) from error
         # Manifests are written, so a partition never names a group that is not there. All keys of the index, not only
         # the new ones: an earlier run may have died between its manifest and this line.
         new = register_groups(context.instance, collection, opened.group_keys())
@@ -91,6 +84,8 @@ def build_work_index(collection: str, group_name: str) -> dg.AssetsDefinition:
                 "documents": report.documents,
                 "new_documents": report.new_documents,
                 "new_groups": len(new),
+                "gone_documents": report.gone,
+                "returned_documents": len(report.returned),
                 "ignored_files": report.ignored,
                 "bytes": report.bytes,
                 "seconds": round(report.seconds, 3),
@@ -141,7 +136,7 @@ def build_groups(collection: str, group_name: str) -> dg.AssetsDefinition:
         check_specs=checks.group_check_specs(keys[PAGES], keys[DOLMA], partitions),
         can_subset=True,
         partitions_def=partitions,
-        backfill_policy=dg.BackfillPolicy.multi_run(max_partitions_per_run=GROUPS_PER_RUN),
+        backfill_policy=dg.BackfillPolicy.multi_run(max_partitions_per_run=groups_per_run()),
         pool="inference",
     )
     def read_groups(
@@ -150,41 +145,29 @@ def build_groups(collection: str, group_name: str) -> dg.AssetsDefinition:
         sources: SourcesResource,
         inference: InferenceServer,
         pages: PageSettings,
+        quality: QualityThresholds,
     ) -> Iterator[Any]:
         mark_run(context)
-        selected = [name for name in (PAGES, DOLMA, MARKDOWN) if keys[name] in context.selected_asset_keys]
-        stages = Stages(pages=PAGES in selected, dolma=DOLMA in selected, markdown=MARKDOWN in selected)
-        failed: dict[str, PdfocrError] = {}
+        selected = {name: key for name, key in keys.items() if key in context.selected_asset_keys}
+        chosen_checks = [check.name for check in context.selected_asset_check_keys]
         try:
-            server = inference.settings()
             session = inference.session(pages.settings(), sources.storage())
-            opened = workspace.open()
-            todo = _not_recorded_by_this_run(context, keys[selected[-1]])
-            with run_log.captured(), AsyncBridge(lambda: session.read_groups(opened, todo, stages)) as results:
-                for result in results:
-                    if result.error is not None:
-                        context.log.error("group %s: %s", result.key, result.error)
-                        failed[result.key] = result.error
-                        continue
-                    metadata = group_metadata(
-                        result,
-                        price_in=server.price_in,
-                        price_out=server.price_out,
-                        samples=session.telemetry.samples_of_last(result.seconds),
-                    )
-                    for name in selected:
-                        yield dg.AssetMaterialization(keys[name], partition=result.key, metadata=metadata)
-                    yield from checks.evaluate_group(context, opened, keys[PAGES], keys[DOLMA], result)
-                    context.log.info(_line(result))
+            opened, thresholds = workspace.open(), quality.settings()
+            with thumbnails(pages.settings(), sources.storage(), opened) as previews:
+                yield from record_groups(
+                    context,
+                    session,
+                    opened,
+                    _not_recorded_by_this_run(context, list(selected.values())[-1]),
+                    assets=selected,
+                    evaluate=lambda result: checks.evaluate_group(
+                        chosen_checks, opened, keys[PAGES], keys[DOLMA], result, thresholds
+                    ),
+                    server=inference.settings(),
+                    previews=previews,
+                )
         except PdfocrError as error:
-            raise failure(error) from error
-        if failed:
-            for reason in failed.values():
-                _remember(reason)
-            raise dg.Failure(
-                f"{len(failed)} of {len(todo)} groups failed",
-                metadata={"groups": {key: str(reason) for key, reason in failed.items()}},
-            )
+            raise failure(context, error) from error
 
     return read_groups
 
@@ -197,19 +180,31 @@ def build_report(collection: str, group_name: str) -> dg.AssetsDefinition:
         key=key,
         deps=[asset_key(collection, DOLMA)],
         group_name=group_name,
-        kinds={"csv"},
-        description="Sums up the status rows of all groups: the books must balance.",
-        check_specs=[checks.collection_check_spec(key)],
+        kinds={"html", "parquet"},
+        description="Sums up the status rows of all groups (the books must balance) as one HTML file, with its data as "
+        "Parquet and CSV: totals, failures with what to do about them, sampled pages beside their text, cost.",
+        check_specs=checks.collection_check_specs(key),
     )
-    def collection_report(workspace: WorkspaceResource) -> dg.MaterializeResult:  # type: ignore[type-arg]
+    def collection_report(
+        context: dg.AssetExecutionContext,
+        workspace: WorkspaceResource,
+        sources: SourcesResource,
+        inference: InferenceServer,
+        pages: PageSettings,
+        quality: QualityThresholds,
+    ) -> dg.MaterializeResult:  # type: ignore[type-arg]
         try:
             opened = workspace.open()
-            books = write_report(opened)
+            report = make_report(opened, inference.settings(), pages.settings(), sources.storage())
+            thresholds = quality.settings()
         except PdfocrError as error:
-            raise failure(error) from error
+            raise failure(context, error) from error
         return dg.MaterializeResult(
-            metadata={"report": dg.MetadataValue.path(f"{opened.url}/report"), **books_metadata(books)},
-            check_results=[checks.evaluate_collection(key, books)],
+            metadata={
+                "report": dg.MetadataValue.path(f"{opened.url}/report/index.html"),
+                **report_metadata(report, prices_of(inference.settings())),
+            },
+            check_results=checks.evaluate_collection(key, report, thresholds),
         )
 
     return collection_report
@@ -225,15 +220,3 @@ def _not_recorded_by_this_run(context: dg.AssetExecutionContext, last: dg.AssetK
     ).records
     done = {record.partition_key for record in records if record.run_id == context.run_id}
     return [key for key in todo if key not in done]
-
-
-def _remember(error: PdfocrError) -> None:
-    current = local_run.current()
-    if current is not None:
-        current.failures.append(error)
-
-
-def _line(result: GroupResult) -> str:
-    pages = sum(row.pages for row in result.rows)
-    how = "was read before" if result.reused else f"{pages} pages in {result.seconds:.1f} s"
-    return f"group {result.key}: {len(result.rows)} documents, {how}"

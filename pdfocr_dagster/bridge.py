@@ -28,10 +28,16 @@ class _End:
 
 
 class AsyncBridge(Generic[T]):
-    """A context manager to iterate over; leaving it cancels the generator and waits until it has cleaned up."""
+    """A context manager to iterate over; leaving it cancels the generator and waits until it has cleaned up.
 
-    def __init__(self, generator: Callable[[], AsyncIterator[T]]) -> None:
+    `on_wait` is called in the op's thread several times a second while there is no item.
+    """
+
+    def __init__(
+        self, generator: Callable[[], AsyncIterator[T]], *, on_wait: Callable[[], None] = lambda: None
+    ) -> None:
         self._generator = generator
+        self._on_wait = on_wait
         self._items: queue.SimpleQueue[T | _End] = queue.SimpleQueue()
         self._loop = asyncio.new_event_loop()
         self._task: asyncio.Task[None] | None = None
@@ -46,6 +52,7 @@ class AsyncBridge(Generic[T]):
             try:
                 item = self._items.get(timeout=_POLL_S)
             except queue.Empty:
+                self._on_wait()
                 continue
             if isinstance(item, _End):
                 if item.error is not None:

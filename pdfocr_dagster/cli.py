@@ -8,18 +8,31 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
 from pdfocr_core.errors import PdfocrError
 from pdfocr_core.settings import EngineKind, TextLayer
+from pdfocr_dagster.cli_collections import import_olmocr, prune
+from pdfocr_dagster.cli_compare import compare
+from pdfocr_dagster.cli_options import (
+    EndpointOption,
+    SourceProfileOption,
+    WorkspaceOption,
+    WorkspaceProfileOption,
+    absolute,
+    existing,
+    place_of,
+    without_none,
+)
+from pdfocr_dagster.cli_view import view
 
 if TYPE_CHECKING:
-    from pdfocr_core.outputs.report import Books
-    from pdfocr_core.records import StatusRow
+    from pdfocr_core.settings import ObserveSettings
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -30,18 +43,10 @@ app = typer.Typer(
 
 OK, FAILED, WRONG_USE = 0, 1, 2
 
-WorkspaceOption = Annotated[
-    str, typer.Option("--workspace", "-w", envvar="PDFOCR_WORKSPACE", help="Local folder or s3:// URL for all results.")
+MetricsPortOption = Annotated[
+    int | None, typer.Option("--metrics-port", min=1, max=65535, help="Serve counters for Prometheus on this port.")
 ]
-EndpointOption = Annotated[
-    str | None, typer.Option("--endpoint", help="URL of an S3-compatible store; AWS_ENDPOINT_URL does the same.")
-]
-SourceProfileOption = Annotated[
-    str | None, typer.Option("--source-profile", help="AWS profile for the sources; default: AWS_PROFILE.")
-]
-WorkspaceProfileOption = Annotated[
-    str | None, typer.Option("--workspace-profile", help="AWS profile for the workspace; default: AWS_PROFILE.")
-]
+LogFileOption = Annotated[str | None, typer.Option("--log-file", help="Append a log to this file, JSON lines.")]
 
 
 def _version(wanted: bool) -> None:
@@ -80,11 +85,14 @@ def run(
     collection: Annotated[str, typer.Option(help="Name of the collection in a shared Dagster instance.")] = "pdfocr",
     reread: Annotated[bool, typer.Option(help="Read every group again, whatever was read before.")] = False,
     accept_license: Annotated[bool, typer.Option(help="Accept a model's restricted licence.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the books as JSON at the end.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Progress and the books, one JSON object a line.")] = False,
     quiet: Annotated[bool, typer.Option(help="No progress, only the summary.")] = False,
+    metrics_port: MetricsPortOption = None,
+    log_file: LogFileOption = None,
 ) -> None:
     """Index the sources, read everything that is not done, write the results and the report."""
     from pdfocr_dagster.command import Order, carry_out
+    from pdfocr_dagster.progress import own_stream
 
     # A process started in the background by a script may ignore Ctrl-C, and Dagster would then ignore SIGTERM too.
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
@@ -106,21 +114,22 @@ def run(
     raise typer.Exit(
         carry_out(
             Order(
-                workspace=_absolute(workspace),
+                workspace=absolute(workspace),
                 collection=collection,
-                index=_without_none(index),
+                index=without_none(index),
                 resources={
-                    "inference": _without_none(inference),
-                    "pages": _without_none(pages),
-                    "workspace": _place(_absolute(workspace), endpoint, workspace_profile),
-                    "sources": _without_none({"endpoint": endpoint, "profile": source_profile}),
+                    "inference": without_none(inference),
+                    "pages": without_none(pages),
+                    "workspace": place_of(absolute(workspace), endpoint, workspace_profile),
+                    "sources": without_none({"endpoint": endpoint, "profile": source_profile}),
                 },
                 markdown=markdown,
                 again=reread,
                 as_json=as_json,
                 quiet=quiet,
+                observing=_observing(metrics_port, log_file),
             ),
-            Console(stderr=True),
+            Console(file=own_stream(sys.stderr)),
         )
     )
 
@@ -142,29 +151,35 @@ def retry(
     quiet: Annotated[bool, typer.Option(help="No progress, only the summary.")] = False,
 ) -> None:
     """Read again what failed, and only that: documents and pages with these reasons. Without options: all failures."""
-    from pdfocr_dagster.command import Order, carry_out, reasons_of
+    from pdfocr_dagster.command import Order, carry_out, print_error
+    from pdfocr_dagster.progress import own_stream
+    from pdfocr_dagster.retrying import choose_failed
+    from pdfocr_dagster.storage import WorkspaceResource
 
-    root = _existing(workspace)
-    place = _place(root, endpoint, workspace_profile)
-    reasons = set(reason or ())
-    if status or not reasons:
-        reasons |= reasons_of(_books(place)[1], status or ["failed", "partial"])
+    root = existing(workspace)
+    place = place_of(root, endpoint, workspace_profile)
+    try:
+        choice = choose_failed(WorkspaceResource(**place).open(), reason or (), status or ())
+    except PdfocrError as error:
+        print_error(error, Console(stderr=True))
+        raise typer.Exit(WRONG_USE) from None
     inference = {"engine": engine.value if engine else None, "model": model, "server_urls": _server_urls(server)}
-    pages = {"retry": sorted(reasons), "text_layer": text_layer.value if text_layer else None}
+    pages = {"retry": sorted(choice.reasons), "text_layer": text_layer.value if text_layer else None}
     order = Order(
         workspace=root,
         collection=collection,
         resources={
-            "inference": _without_none(inference),
-            "pages": _without_none(pages),
+            "inference": without_none(inference),
+            "pages": without_none(pages),
             "workspace": place,
-            "sources": _without_none({"endpoint": endpoint, "profile": source_profile}),
+            "sources": without_none({"endpoint": endpoint, "profile": source_profile}),
         },
         markdown=markdown,
-        retry=reasons,
+        retry=choice,
         quiet=quiet,
+        observing=_observing(None, None),
     )
-    raise typer.Exit(carry_out(order, Console(stderr=True)))
+    raise typer.Exit(carry_out(order, Console(file=own_stream(sys.stderr))))
 
 
 @app.command()
@@ -172,17 +187,31 @@ def status(
     workspace: Annotated[str, typer.Argument(help="The workspace to look at.")],
     workspace_profile: WorkspaceProfileOption = None,
     endpoint: EndpointOption = None,
-    as_json: Annotated[bool, typer.Option("--json")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Everything as one JSON object.")] = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="One figure a line.")] = False,
 ) -> None:
-    """Print the books of a workspace, during a run or after it."""
-    from pdfocr_dagster.summary import print_summary
+    """Print what became of a workspace, during a run or after it: documents, pages, tokens, failures, what is to come."""
+    from pdfocr_dagster.command import print_error
+    from pdfocr_dagster.status import read_status, status_csv, status_tables
+    from pdfocr_dagster.storage import WorkspaceResource
 
-    root = _existing(workspace)
-    books, rows = _books(_place(root, endpoint, workspace_profile))
+    try:
+        found = read_status(WorkspaceResource(**place_of(existing(workspace), endpoint, workspace_profile)).open())
+    except PdfocrError as error:
+        print_error(error, Console(stderr=True))
+        raise typer.Exit(WRONG_USE) from None
     if as_json:
-        typer.echo(json.dumps(books.to_json(), indent=1))
+        typer.echo(json.dumps(found.to_json(), indent=1))
+    elif as_csv:
+        typer.echo(status_csv(found), nl=False)
     else:
-        print_summary(Console(), books, rows, root, None)
+        Console().print(status_tables(found))
+
+
+app.command()(prune)
+app.command()(import_olmocr)
+app.command()(view)
+app.command()(compare)
 
 
 @app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
@@ -253,7 +282,7 @@ def doctor(
         storage = settings_from(
             StorageSettings, {"profile": workspace_profile, "endpoint": endpoint}, prefix="workspace_"
         )
-        for check in checks(_absolute(workspace), settings_from(ServerSettings, given), storage):
+        for check in checks(absolute(workspace), settings_from(ServerSettings, given), storage):
             missing += not check.ok
             sign = "[green]ok[/]     " if check.ok else "[red]missing[/]"
             console.print(f"{sign} {check.name}: ", end="", highlight=False)
@@ -266,37 +295,16 @@ def doctor(
     raise typer.Exit(FAILED if missing else OK)
 
 
-def _existing(workspace: str) -> str:
-    from pdfocr_core.store import is_url
-
-    root = _absolute(workspace)
-    if not is_url(root) and not Path(root).is_dir():
-        Console(stderr=True).print(f"pdfocr: There is no workspace at {root}.", style="red", soft_wrap=True)
-        raise typer.Exit(WRONG_USE)
-    return root
-
-
-def _place(root: str, endpoint: str | None, profile: str | None) -> dict[str, Any]:
-    """Configuration of the resource `workspace`."""
-    return _without_none({"root": root, "endpoint": endpoint, "profile": profile})
-
-
-def _books(place: dict[str, Any]) -> tuple[Books, list[StatusRow]]:
-    from pdfocr_core.outputs.report import books_of
+def _observing(metrics_port: int | None, log_file: str | None) -> ObserveSettings:
+    from pdfocr_core.settings import ObserveSettings
     from pdfocr_dagster.command import print_error
-    from pdfocr_dagster.storage import WorkspaceResource
+    from pdfocr_dagster.environment import settings_from
 
     try:
-        return books_of(WorkspaceResource(**place).open())
+        return settings_from(ObserveSettings, {"metrics_port": metrics_port, "log_file": log_file})
     except PdfocrError as error:
         print_error(error, Console(stderr=True))
         raise typer.Exit(WRONG_USE) from None
-
-
-def _absolute(workspace: str) -> str:
-    from pdfocr_core.store import is_url
-
-    return workspace.rstrip("/") if is_url(workspace) else str(Path(workspace).absolute())
 
 
 def _server_urls(given: list[str] | None) -> list[str] | None:
@@ -305,10 +313,6 @@ def _server_urls(given: list[str] | None) -> list[str] | None:
         os.environ["PDFOCR_SERVER_URLS"] = "\n".join(given)
         return None
     return given or None
-
-
-def _without_none(values: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in values.items() if value is not None}
 
 
 def main() -> None:

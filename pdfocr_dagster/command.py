@@ -1,22 +1,26 @@
 """What `pdfocr run` and `pdfocr retry` do: index, read what is not done, report, print the books."""
 
-import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import typer
 from rich.console import Console
 
 from pdfocr_core.errors import ConfigurationError, PdfocrError
-from pdfocr_core.outputs.report import books_of
-from pdfocr_core.records import StatusRow
+from pdfocr_core.outputs.books import read_books
+from pdfocr_core.serving.choice import check_settings
+from pdfocr_core.settings import ObserveSettings
+from pdfocr_core.telemetry import Telemetry
 from pdfocr_core.workspace import Workspace
 from pdfocr_dagster import local_run, runs
 from pdfocr_dagster.liveness import repair_runs
-from pdfocr_dagster.progress import Progress
+from pdfocr_dagster.observe import observed
+from pdfocr_dagster.progress import Progress, Show, print_event
+from pdfocr_dagster.resources import InferenceServer
+from pdfocr_dagster.retrying import Choice
 from pdfocr_dagster.storage import WorkspaceResource
-from pdfocr_dagster.summary import print_summary, short
+from pdfocr_dagster.summary import BadDocuments, print_summary
+from pdfocr_dagster.wording import short
 
 OK, FAILED, WRONG_USE, NOT_ALL_OK, INTERRUPTED = 0, 1, 2, 3, 130
 
@@ -29,7 +33,7 @@ class Order:
         index: configuration of `work_index`; None to leave the index as it is.
         resources: configuration of the resources; the workspace's root is added.
         again: read every group again.
-        retry: reasons whose groups are taken up again; None for an ordinary run.
+        retry: groups that are taken up again; None for an ordinary run.
     """
 
     workspace: str
@@ -38,9 +42,15 @@ class Order:
     resources: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     markdown: bool = True
     again: bool = False
-    retry: Collection[str] | None = None
+    retry: Choice | None = None
     as_json: bool = False
     quiet: bool = False
+    observing: ObserveSettings = field(default_factory=ObserveSettings)
+
+    @property
+    def show(self) -> Show:
+        """Who looks at the progress; JSON goes before quiet."""
+        return Show.MACHINES if self.as_json else Show.NOBODY if self.quiet else Show.PEOPLE
 
 
 def carry_out(order: Order, console: Console) -> int:
@@ -64,16 +74,27 @@ def _carry_out(order: Order, console: Console) -> int:
     place = {**order.resources.get("workspace", {}), "root": order.workspace}
     resources = {**order.resources, "workspace": place}
     workspace = WorkspaceResource(**place).open()
+    check_settings(InferenceServer(**order.resources.get("inference", {})).settings())
     with runs.open_instance(order.workspace) as (instance, home), local_run.sharing() as shared:
         if not order.quiet:
             console.print(f"History for the Dagster UI: {short(home)}", highlight=False, soft_wrap=True)
         repair_runs(instance)
         collection = runs.CollectionRuns(instance, order.collection, resources)
         collection.check_owner(order.workspace)
-        with Progress(shared.telemetry, console, quiet=order.quiet):
+        with observed(shared.telemetry, order.observing), Progress(shared.telemetry, console, order.show):
             success = _execute(order, collection, shared, workspace)
         for error in shared.failures:
             print_error(error, console)
+        if collection.left_to_others:
+            runs_of_others = ", ".join(sorted(set(collection.left_to_others.values())))
+            console.print(
+                f"pdfocr: {len(collection.left_to_others)} groups are being read by another run ({runs_of_others}) and "
+                "were left to it. `pdfocr status` shows how far it is; if it is not alive, end it in the Dagster UI.",
+                style="yellow",
+                markup=False,
+                highlight=False,
+                soft_wrap=True,
+            )
         if not success and not shared.failures:
             console.print("pdfocr: The run failed. Its log is in the Dagster UI (`dagster dev`).", style="red")
             for line in dict.fromkeys(collection.errors):
@@ -81,10 +102,11 @@ def _carry_out(order: Order, console: Console) -> int:
         if not success:
             configuration = bool(shared.failures) and all(isinstance(e, ConfigurationError) for e in shared.failures)
             return WRONG_USE if configuration else FAILED
-    books, rows = books_of(workspace)
+    bad = BadDocuments()
+    books = read_books(workspace, bad.add)
     if order.as_json:
-        typer.echo(json.dumps(books.to_json(), indent=1))
-    print_summary(console, books, rows, order.workspace, shared.telemetry)
+        print_event("end", workspace=order.workspace, **books.to_json())
+    print_summary(console, books, bad, order.workspace, shared.telemetry)
     return OK if books.not_ok == 0 and books.pending == 0 else NOT_ALL_OK
 
 
@@ -95,26 +117,21 @@ def _execute(order: Order, collection: runs.CollectionRuns, shared: local_run.Lo
         if not collection.index(order.index):
             return False
     if order.retry is None:
-        todo = collection.todo(workspace.group_keys(), names, again=order.again)
+        keys, not_done = workspace.group_keys(), workspace.reopened()
+        todo = collection.todo(keys, names, again=order.again, not_done=not_done)
     else:
-        _books, rows = books_of(workspace)
-        todo = groups_with(rows, order.retry)
+        todo = list(order.retry.groups)
         collection.todo(todo, names, again=True)
     shared.telemetry.phase = "reading" if todo else "nothing to read"
+    _plan(shared.telemetry, workspace, set(todo))
     success = collection.groups(todo, names)
+    if todo and len(collection.left_to_others) == len(todo):
+        return success  # the runs that read them write the report
     shared.telemetry.phase = "writing the report"
     return collection.report() and success
 
 
-def groups_with(rows: Sequence[StatusRow], reasons: Collection[str]) -> list[str]:
-    """Groups that have a document or a page with one of these reasons, in order."""
-    return list(dict.fromkeys(row.group for row in rows if {row.reason, *row.page_reasons} & set(reasons)))
-
-
-def reasons_of(rows: Sequence[StatusRow], statuses: Collection[str]) -> set[str]:
-    """Every reason of documents with one of these statuses, their pages' reasons included."""
-    found: set[str] = set()
-    for row in rows:
-        if row.status.value in statuses:
-            found |= {reason for reason in (row.reason, *row.page_reasons) if reason}
-    return found
+def _plan(telemetry: Telemetry, workspace: Workspace, todo: Collection[str]) -> None:
+    """Tell beforehand how much there is to read: groups become known one by one otherwise."""
+    rows = [row.pages for row in workspace.read_index() if row.group in todo] if todo else []
+    telemetry.plan(len(todo), len(rows), sum(rows))

@@ -1,15 +1,18 @@
 """Definitions: what Dagster loads. Importing this module defines things and does nothing else."""
 
-from collections.abc import Mapping
+import warnings
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import dagster as dg
 
 from pdfocr_dagster.assets import build_groups, build_report, build_work_index
 from pdfocr_dagster.partitions import DEFAULT_COLLECTION
+from pdfocr_dagster.quality import QualityThresholds
 from pdfocr_dagster.resources import InferenceServer, PageSettings
+from pdfocr_dagster.retrying import build_retry_job
 from pdfocr_dagster.schedules import build_nightly_ingestion, build_nightly_reading
-from pdfocr_dagster.sensors import build_new_documents_sensor, build_new_groups_sensor
+from pdfocr_dagster.sensors import build_new_documents_sensor, build_new_groups_sensor, named_for
 from pdfocr_dagster.storage import SourcesResource, WorkspaceResource
 
 
@@ -19,22 +22,28 @@ def job_name(collection: str) -> str:
 
 
 def build_definitions(
-    collection: str = DEFAULT_COLLECTION, *, resources: Mapping[str, Any] | None = None
+    collection: str = DEFAULT_COLLECTION, *, resources: Mapping[str, Any] | None = None, owners: Sequence[str] = ()
 ) -> dg.Definitions:
     """Everything of one collection.
 
     Args:
         collection: a name of letters, digits and underscores; it names the partitions and, for any but the default,
             prefixes the asset keys, so that several collections can live in one deployment.
-        resources: replacements for `workspace`, `sources`, `inference` and `pages`.
+        resources: replacements for `workspace`, `sources`, `inference`, `pages` and `quality`.
+        owners: who is asked about the assets: mail addresses, or teams as `team:name`; else the team of the
+            collection's name.
     """
+    assets = [
+        build_work_index(collection, collection),
+        build_groups(collection, collection),
+        build_report(collection, collection),
+    ]
     return dg.Definitions(
-        assets=[
-            build_work_index(collection, collection),
-            build_groups(collection, collection),
-            build_report(collection, collection),
+        assets=_presented(assets, owners or [f"team:{collection}"]),
+        jobs=[
+            dg.define_asset_job(job_name(collection), selection=dg.AssetSelection.groups(collection)),
+            build_retry_job(collection, named_for(collection, "retry_failed")),
         ],
-        jobs=[dg.define_asset_job(job_name(collection), selection=dg.AssetSelection.groups(collection))],
         sensors=[
             build_new_documents_sensor(collection),
             build_new_groups_sensor(collection),
@@ -46,11 +55,21 @@ def build_definitions(
             "sources": SourcesResource(),
             "inference": InferenceServer(),
             "pages": PageSettings(),
+            "quality": QualityThresholds(),
             **(resources or {}),
         },
         # One process per run: the inference server lives as long as the run, not as long as a step.
         executor=dg.in_process_executor,
     )
+
+
+def _presented(assets: Sequence[dg.AssetsDefinition], owners: Sequence[str]) -> list[Any]:
+    """The assets with their owners and with links to their code."""
+    owned = [asset.map_asset_specs(lambda spec: spec.replace_attributes(owners=list(owners))) for asset in assets]
+    with warnings.catch_warnings():
+        # That these links are a beta of Dagster is no news for whoever loads the definitions.
+        warnings.simplefilter("ignore", dg.BetaWarning)
+        return list(dg.with_source_code_references(owned))
 
 
 defs = build_definitions()

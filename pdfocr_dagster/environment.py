@@ -1,7 +1,7 @@
-"""Defaults from `PDFOCR_*` environment variables, read when a run starts and never at import."""
+"""Defaults from `PDFOCR_*` environment variables, read when a run starts; at import only the sensors' interval is."""
 
 from collections.abc import Mapping
-from typing import Any, TypeVar, get_origin
+from typing import Any, TypeGuard, TypeVar, get_origin
 
 import dagster as dg
 from pydantic import BaseModel, ValidationError
@@ -16,10 +16,15 @@ def variable(name: str) -> str | None:
     return dg.EnvVar(f"PDFOCR_{name.upper()}").get_value() or None
 
 
+def _is_settings(annotation: Any) -> TypeGuard[type[BaseModel]]:
+    return isinstance(annotation, type) and issubclass(annotation, BaseModel)
+
+
 def settings_from(model: type[Settings], given: Mapping[str, Any], *, prefix: str = "") -> Settings:
     """Build settings: what is given, else the field's environment variable, else the default.
 
-    Lists in variables have one item a line. With a `prefix`, the variables are `PDFOCR_<PREFIX><FIELD>`.
+    Lists in variables have one item a line. With a `prefix`, the variables are `PDFOCR_<PREFIX><FIELD>`. Fields of
+    settings inside settings have variables of their own names.
 
     Raises:
         ConfigurationError: a value is out of its bounds; the message names field and variable.
@@ -30,6 +35,8 @@ def settings_from(model: type[Settings], given: Mapping[str, Any], *, prefix: st
         if value is None:
             text = variable(prefix + name)
             value = text.splitlines() if text is not None and get_origin(field.annotation) is tuple else text
+            if text is None and _is_settings(field.annotation):
+                value = settings_from(field.annotation, {}, prefix=prefix)
         if value is not None:
             values[name] = value
     try:

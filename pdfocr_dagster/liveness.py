@@ -5,6 +5,7 @@ Every run notes its process, so that whoever comes later on the same machine can
 
 import os
 import socket
+import time
 
 import dagster as dg
 import psutil
@@ -12,6 +13,10 @@ import psutil
 __all__ = ["PROCESS_TAG", "mark_run", "repair_runs", "this_process"]
 
 PROCESS_TAG = "pdfocr/process"
+
+# A run that is killed before its first step has noted no process. One that starts after it was given up does not go on:
+# Dagster's run workers leave finished runs alone.
+_LONGEST_START_S = 900.0
 
 _ACTIVE = [
     dg.DagsterRunStatus.STARTED,
@@ -26,20 +31,29 @@ def this_process() -> str:
     return f"{socket.gethostname()}:{os.getpid()}:{int(psutil.Process().create_time())}"
 
 
-def mark_run(context: dg.AssetExecutionContext) -> None:
+def mark_run(context: dg.AssetExecutionContext | dg.OpExecutionContext) -> None:
     """Note in the run which process executes it."""
     if context.run.tags.get(PROCESS_TAG) != this_process():
-        context.instance.add_run_tags(context.run_id, {PROCESS_TAG: this_process()})
+        context.instance.add_run_tags(context.run.run_id, {PROCESS_TAG: this_process()})
 
 
 def repair_runs(instance: dg.DagsterInstance) -> int:
     """Report as failed the runs whose process was killed. Returns how many there were."""
     repaired = 0
-    for run in instance.get_runs(dg.RunsFilter(statuses=_ACTIVE)):
+    for record in instance.get_run_records(dg.RunsFilter(statuses=_ACTIVE)):
+        run = record.dagster_run
         process = run.tags.get(PROCESS_TAG)
-        if process is not None and not _is_copied(instance, run, process) and _is_gone(process):
-            instance.report_run_failed(run, "The process that executed this run was killed.")
-            repaired += 1
+        if process is None or _is_copied(instance, run, process):
+            waited = time.time() - record.update_timestamp.timestamp()
+            if run.status is not dg.DagsterRunStatus.STARTING or waited < _LONGEST_START_S:
+                continue
+            why = "The process that should execute this run never came up."
+        elif _is_gone(process):
+            why = "The process that executed this run was killed."
+        else:
+            continue
+        instance.report_run_failed(run, why)
+        repaired += 1
     return repaired
 
 

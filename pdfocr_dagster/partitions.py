@@ -3,10 +3,25 @@
 from collections.abc import Iterable, Sequence
 
 import dagster as dg
+from pydantic import BaseModel, Field
+from sqlalchemy.exc import IntegrityError
+
+from pdfocr_dagster.environment import settings_from
 
 DEFAULT_COLLECTION = "pdfocr"
 
 _BATCH = 10_000  # partition keys added in one statement
+
+
+class BatchSettings(BaseModel):
+    """How many groups share a run, and with it one start of the inference server."""
+
+    groups_per_run: int = Field(default=50, ge=1)
+
+
+def groups_per_run() -> int:
+    """`PDFOCR_GROUPS_PER_RUN`, else 50; the backfills' share of it is read when the code location is loaded."""
+    return settings_from(BatchSettings, {}).groups_per_run
 
 
 def group_partitions(collection: str) -> dg.DynamicPartitionsDefinition:
@@ -24,7 +39,12 @@ def register_groups(instance: dg.DagsterInstance, collection: str, keys: Iterabl
     known = set(instance.get_dynamic_partitions(collection))
     new = [key for key in dict.fromkeys(keys) if key not in known]
     for start in range(0, len(new), _BATCH):
-        instance.add_dynamic_partitions(collection, new[start : start + _BATCH])
+        batch = new[start : start + _BATCH]
+        try:
+            instance.add_dynamic_partitions(collection, batch)
+        except IntegrityError:
+            # Another indexing has added some of them between Dagster's look and its insertion.
+            instance.add_dynamic_partitions(collection, batch)
     return new
 
 

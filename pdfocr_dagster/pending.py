@@ -1,6 +1,6 @@
 """Which groups still have to be read, and which are being read now."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import dagster as dg
 from dagster._core.execution.backfill import BulkActionStatus
@@ -12,11 +12,11 @@ from dagster._core.storage.tags import (
 )
 
 from pdfocr_core.workspace import Workspace
-from pdfocr_dagster.assets import DOLMA, GROUPS_PER_RUN, MARKDOWN, PAGES
+from pdfocr_dagster.group_events import DOLMA, MARKDOWN, PAGES
 from pdfocr_dagster.liveness import repair_runs
-from pdfocr_dagster.partitions import asset_key, ranges
+from pdfocr_dagster.partitions import asset_key, groups_per_run, ranges
 
-__all__ = ["pending_ranges", "unfinished_runs"]
+__all__ = ["in_progress", "pending_ranges", "unfinished_runs"]
 
 _UNFINISHED = list(NOT_FINISHED_STATUSES)
 
@@ -36,21 +36,25 @@ def pending_ranges(instance: dg.DagsterInstance, collection: str, workspace: Wor
         return None
     keys = [asset_key(collection, name) for name in (PAGES, DOLMA, MARKDOWN)]
     order = list(instance.get_dynamic_partitions(collection))
-    indexed = set(workspace.group_keys())
-    busy = _in_progress(instance, order)
+    indexed, reopened = set(workspace.group_keys()), workspace.reopened()
+    busy = in_progress(instance, order)
     done = [instance.get_materialized_partitions(key) for key in keys]
     todo = [
-        key for key in order if key in indexed and key not in busy and not all(key in of_asset for of_asset in done)
+        key
+        for key in order
+        if key in indexed and key not in busy and (key in reopened or not all(key in of_asset for of_asset in done))
     ]
-    return ranges(order, todo, GROUPS_PER_RUN)
+    return ranges(order, todo, groups_per_run())
 
 
-def _in_progress(instance: dg.DagsterInstance, order: list[str]) -> set[str]:
+def in_progress(instance: dg.DagsterInstance, order: Sequence[str]) -> dict[str, str]:
+    """The groups that runs wait for or work on, each with the run's id; `order` is that of the partitions."""
     places = {key: place for place, key in enumerate(order)}
-    busy: set[str] = set()
+    busy: dict[str, str] = {}
     for run in unfinished_runs(instance):
         first, last = run.tags.get(ASSET_PARTITION_RANGE_START_TAG), run.tags.get(ASSET_PARTITION_RANGE_END_TAG)
         if first in places and last in places:
-            busy.update(order[places[first] : places[last] + 1])
-        busy.add(run.tags.get(PARTITION_NAME_TAG, ""))
+            busy.update(dict.fromkeys(order[places[first] : places[last] + 1], run.run_id))
+        if PARTITION_NAME_TAG in run.tags:
+            busy[run.tags[PARTITION_NAME_TAG]] = run.run_id
     return busy

@@ -1,44 +1,77 @@
-"""Progress in the terminal: a live display, or a line every few seconds where there is no terminal."""
+"""Progress of `pdfocr run`: a live display, or a line every few seconds where there is no terminal, or JSON lines."""
 
+from __future__ import annotations
+
+import json
+import os
+import sys
 import threading
-import time
+from enum import Enum, auto
 from types import TracebackType
-from typing import Self
+from typing import Any, Self, TextIO
 
-from rich.console import Console, Group
+from rich.console import Console
 from rich.live import Live
-from rich.progress_bar import ProgressBar
-from rich.table import Table
-from rich.text import Text
 
 from pdfocr_core.telemetry import Telemetry
+from pdfocr_dagster.figures import as_display, as_json, as_line, figures_of
+
+__all__ = ["Progress", "Show", "own_stream", "print_event"]
 
 _LINE_EVERY_S = 10.0
+_JSON_EVERY_S = 2.0
 _REFRESH_PER_S = 4
+
+
+class Show(Enum):
+    """Who looks."""
+
+    PEOPLE = auto()
+    MACHINES = auto()
+    NOBODY = auto()
+
+
+def own_stream(stream: TextIO) -> TextIO:
+    """The same place to write to, but not what Dagster captures.
+
+    While an op runs, Dagster turns stdout and stderr into files: a terminal would be none for that time.
+    """
+    try:
+        number = os.dup(stream.fileno())
+    except (OSError, ValueError):  # a stream without a file behind it
+        return stream
+    return open(number, "w", encoding=stream.encoding, errors="backslashreplace")  # noqa: PTH123 - lives as long as the command
+
+
+def print_event(event: str, to: TextIO | None = None, **data: Any) -> None:
+    """One JSON object on a line of its own, at once; on stdout unless told otherwise."""
+    stream = to or sys.stdout
+    stream.write(json.dumps({"event": event, **data}) + "\n")
+    stream.flush()
 
 
 class Progress:
     """A context manager that shows a run's counters until it is left."""
 
-    def __init__(self, telemetry: Telemetry, console: Console, *, quiet: bool = False) -> None:
-        self._telemetry, self._console, self._quiet = telemetry, console, quiet
+    def __init__(self, telemetry: Telemetry, console: Console, show: Show = Show.PEOPLE) -> None:
+        self._telemetry, self._console, self._show = telemetry, console, show
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
         self._live: Live | None = None
+        self._out = own_stream(sys.stdout) if show is Show.MACHINES else sys.stdout
 
     def __enter__(self) -> Self:
-        if self._quiet:
-            return self
-        if self._console.is_terminal:
+        if self._show is Show.PEOPLE and self._console.is_terminal:
             self._live = Live(
                 console=self._console,
-                get_renderable=lambda: _display(self._telemetry),
+                get_renderable=lambda: as_display(figures_of(self._telemetry)),
                 refresh_per_second=_REFRESH_PER_S,
                 transient=True,
             )
             self._live.start()
-        else:
-            self._thread = threading.Thread(target=self._lines, daemon=True)
+        elif self._show is not Show.NOBODY:
+            target = self._json_lines if self._show is Show.MACHINES else self._lines
+            self._thread = threading.Thread(target=target, name="pdfocr-progress", daemon=True)
             self._thread.start()
         return self
 
@@ -54,53 +87,13 @@ class Progress:
     def _lines(self) -> None:
         last = ""
         while not self._stop.wait(_LINE_EVERY_S):
-            line = summary_line(self._telemetry)
+            line = as_line(figures_of(self._telemetry))
             if line != last:
-                self._console.print(line, highlight=False, soft_wrap=True)
+                self._console.print(line, highlight=False, markup=False, soft_wrap=True)
             last = line
 
-
-def summary_line(telemetry: Telemetry) -> str:
-    """The counters in one line."""
-    pages_per_s, tokens_per_s = telemetry.rates()
-    parts = [
-        telemetry.phase,
-        f"documents {telemetry.documents_done}/{telemetry.documents_total}",
-        f"pages {telemetry.pages_done}/{max(telemetry.pages_total, telemetry.pages_done)}",
-        f"{pages_per_s:.1f} pages/s",
-        f"{tokens_per_s:.0f} tokens/s",
-        f"in flight {telemetry.in_flight}",
-        f"failed {telemetry.pages['failed']}",
-    ]
-    left = telemetry.seconds_left()
-    if left is not None and telemetry.pages_total:
-        parts.append(f"ETA {_duration(left)}")
-    return " · ".join(parts)
-
-
-def _display(telemetry: Telemetry) -> Group:
-    pages_per_s, tokens_per_s = telemetry.rates()
-    total = max(telemetry.pages_total, telemetry.pages_done)
-    left = telemetry.seconds_left()
-    table = Table.grid(padding=(0, 3))
-    table.add_row(
-        f"documents {telemetry.documents_done}/{telemetry.documents_total}",
-        f"pages {telemetry.pages_done}/{total}",
-        f"groups {telemetry.groups_done}/{telemetry.groups_total}",
-        f"in flight {telemetry.in_flight}",
-    )
-    table.add_row(
-        f"{pages_per_s:.1f} pages/s",
-        f"{tokens_per_s:.0f} tokens/s",
-        f"elapsed {_duration(time.monotonic() - telemetry.started)}",
-        f"ETA {_duration(left)}" if left is not None and total else "",
-    )
-    reasons = ", ".join(f"{reason} {number}" for reason, number in telemetry.reasons.most_common(4))
-    bar = ProgressBar(total=max(total, 1), completed=telemetry.pages_done, pulse=total == 0)
-    return Group(Text(telemetry.phase, style="bold"), bar, table, Text(f"retries and failures: {reasons or 'none'}"))
-
-
-def _duration(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
+    def _json_lines(self) -> None:
+        out, over = self._out, False
+        while not over:
+            over = self._stop.wait(_JSON_EVERY_S)
+            print_event("progress", out, **as_json(figures_of(self._telemetry)))

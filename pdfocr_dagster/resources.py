@@ -44,9 +44,15 @@ class PageSettings(dg.ConfigurableResource["PageSettings"]):
         default=None, description="First answers that are judged before more pages are sent; 0: none. Default: 20."
     )
     in_flight_bytes: int | None = Field(default=None, description="Bytes of pictures in flight. Default: 1 GiB.")
+    temporary_bytes: int | None = Field(
+        default=None, description="Bytes of disk for copies from archives and stores. Default: 8 GiB."
+    )
     request_timeout_s: float | None = Field(default=None, description="Seconds for one answer. Default: 900.")
     page_deadline_s: float | None = Field(
         default=None, description="Seconds for all attempts of a page. Default: 7200."
+    )
+    document_deadline_s: float | None = Field(
+        default=None, description="Seconds of work on one document. Default: 86400 (a day)."
     )
     server_patience_s: float | None = Field(
         default=None, description="Seconds that a run waits for a server that does not answer. Default: 900."
@@ -113,6 +119,21 @@ class InferenceServer(dg.ConfigurableResource["InferenceServer"]):
         default=None, description="Seconds a starting server may load. Default: 1800."
     )
     restarts: int | None = Field(default=None, description="Starts of a dead server in one run. Default: 5.")
+    stream: bool | None = Field(
+        default=None,
+        description="Stream answers and break off those that loop. Default: where many tokens come in one part.",
+    )
+    recycle_pages: int | None = Field(
+        default=None, description="Start vLLM anew between groups after so many pages. Default: 0, never."
+    )
+    recycle_memory_mb: int | None = Field(
+        default=None,
+        description="Start vLLM anew between groups when it holds so many MiB of the host's memory. Default: 0, never.",
+    )
+    cache_dir: str | None = Field(
+        default=None,
+        description="Where weights from object stores are kept. Default: `pdfocr` in the user's cache folder.",
+    )
     prompt_file: str | None = Field(
         default=None, description="A text file with a prompt to use instead of the profile's."
     )
@@ -120,6 +141,8 @@ class InferenceServer(dg.ConfigurableResource["InferenceServer"]):
     accept_license: bool | None = Field(default=None, description="Needed for models whose licence restricts use.")
     price_in: float | None = Field(default=None, description="Price of a million tokens in. Default: 0.")
     price_out: float | None = Field(default=None, description="Price of a million tokens out. Default: 0.")
+    price_gpu_hour: float | None = Field(default=None, description="Price of one GPU for an hour. Default: 0.")
+    gpus: int | None = Field(default=None, description="GPUs that work at once, for the cost alone. Default: 1.")
 
     _stack: ExitStack | None = PrivateAttr(default=None)
 

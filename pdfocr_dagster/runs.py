@@ -1,7 +1,7 @@
 """Runs executed in this process, as `pdfocr run` does: the same job on the same instance, no daemon needed."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -12,10 +12,11 @@ from dagster._core.storage.tags import ASSET_PARTITION_RANGE_END_TAG, ASSET_PART
 
 from pdfocr_core.errors import ConfigurationError
 from pdfocr_core.store import is_url
-from pdfocr_dagster.assets import DOLMA, GROUPS_PER_RUN, MARKDOWN, PAGES
 from pdfocr_dagster.definitions import build_definitions, job_name
+from pdfocr_dagster.group_events import DOLMA, MARKDOWN, PAGES
 from pdfocr_dagster.liveness import PROCESS_TAG, this_process
-from pdfocr_dagster.partitions import DEFAULT_COLLECTION, asset_key, ranges, register_groups
+from pdfocr_dagster.partitions import DEFAULT_COLLECTION, asset_key, groups_per_run, ranges, register_groups
+from pdfocr_dagster.pending import in_progress
 
 
 @contextmanager
@@ -49,6 +50,7 @@ class CollectionRuns:
 
     Attributes:
         errors: what ended runs that failed, one line each.
+        left_to_others: groups that were wanted and that other runs read, each with the run's id.
     """
 
     def __init__(
@@ -56,6 +58,7 @@ class CollectionRuns:
     ) -> None:
         self._instance, self._collection, self._resources = instance, collection, resources
         self.errors: list[str] = []
+        self.left_to_others: dict[str, str] = {}
         self._job = dg.reconstructable(_job) if collection == DEFAULT_COLLECTION else None
 
     def check_owner(self, workspace_url: str) -> None:
@@ -78,21 +81,35 @@ class CollectionRuns:
         """Materialize `work_index`."""
         return self._execute([self._key("work_index")], {"work_index": {"config": dict(config)}})
 
-    def todo(self, keys: Sequence[str], names: Sequence[str], *, again: bool) -> list[str]:
-        """The groups that lack one of the named assets; all of them when they shall be read again."""
+    def todo(
+        self, keys: Sequence[str], names: Sequence[str], *, again: bool, not_done: Collection[str] = ()
+    ) -> list[str]:
+        """The groups that lack one of the named assets; all of them when they shall be read again.
+
+        `not_done` are groups whose materializations stand for nothing any more.
+        """
         register_groups(self._instance, self._collection, keys)
         if again:
             return list(keys)
         done = [set(self._instance.get_materialized_partitions(self._key(name))) for name in names]
-        return [key for key in keys if not all(key in of_asset for of_asset in done)]
+        return [key for key in keys if key in not_done or not all(key in of_asset for of_asset in done)]
 
     def groups(self, todo: Sequence[str], names: Sequence[str]) -> bool:
-        """Materialize the named assets of these groups in as few runs as the order of partitions allows."""
+        """Materialize the named assets of these groups in as few runs as the order of partitions allows.
+
+        What another run works on at that moment is left to it.
+        """
         order = self._instance.get_dynamic_partitions(self._collection)
-        success = True
-        for first, last in ranges(order, todo, GROUPS_PER_RUN):
-            tags = {ASSET_PARTITION_RANGE_START_TAG: first, ASSET_PARTITION_RANGE_END_TAG: last}
-            success &= self._execute([self._key(name) for name in names], {}, tags)
+        success, left = True, list(todo)
+        while left:
+            busy = in_progress(self._instance, order)
+            self.left_to_others.update({key: busy[key] for key in left if key in busy})
+            left = [key for key in left if key not in busy]
+            for first, last in ranges(order, left, groups_per_run())[:1]:
+                tags = {ASSET_PARTITION_RANGE_START_TAG: first, ASSET_PARTITION_RANGE_END_TAG: last}
+                success &= self._execute([self._key(name) for name in names], {}, tags)
+                taken = set(order[order.index(first) : order.index(last) + 1])
+                left = [key for key in left if key not in taken]
         return success
 
     def report(self) -> bool:

@@ -5,7 +5,7 @@ import time
 import dagster as dg
 from dagster._core.storage.tags import ASSET_PARTITION_RANGE_END_TAG, ASSET_PARTITION_RANGE_START_TAG
 
-from pdfocr_dagster.assets import DOLMA, MARKDOWN, PAGES
+from pdfocr_dagster.group_events import DOLMA, MARKDOWN, PAGES
 from pdfocr_dagster.partitions import asset_key
 from pdfocr_dagster.pending import pending_ranges, unfinished_runs
 from pdfocr_dagster.sensors import COLLECTION_TAG, index_request, named_for

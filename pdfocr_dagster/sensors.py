@@ -8,6 +8,7 @@ told by the index, what is being indexed by Dagster's runs. So a death at any mo
 import hashlib
 import json
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import dagster as dg
@@ -17,8 +18,9 @@ from pdfocr_core.settings import IndexSettings, WatchSettings
 from pdfocr_core.sources.known import Known
 from pdfocr_core.sources.watch import Look, look_for_new
 from pdfocr_core.store import store_opener
-from pdfocr_dagster.assets import DOLMA, MARKDOWN, PAGES
 from pdfocr_dagster.environment import settings_from
+from pdfocr_dagster.failing import STOPPED_TAG
+from pdfocr_dagster.group_events import DOLMA, MARKDOWN, PAGES
 from pdfocr_dagster.partitions import DEFAULT_COLLECTION, asset_key
 from pdfocr_dagster.pending import unfinished_runs
 from pdfocr_dagster.storage import SourcesResource, WorkspaceResource
@@ -26,7 +28,7 @@ from pdfocr_dagster.storage import SourcesResource, WorkspaceResource
 __all__ = ["build_new_documents_sensor", "build_new_groups_sensor", "index_request", "named_for"]
 
 COLLECTION_TAG, FOUND_TAG = "pdfocr/index_of", "pdfocr/found"
-_INTERVAL_S = 60
+_LONGEST_PAUSE_S = 6 * 3600.0  # between two attempts at the same find
 
 _known: dict[str, Known] = {}  # by workspace: the index is read once in the life of the code server
 
@@ -53,7 +55,7 @@ def build_new_groups_sensor(collection: str) -> dg.SensorDefinition:
     return dg.AutomationConditionSensorDefinition(
         named_for(collection, "new_groups_sensor"),
         target=dg.AssetSelection.assets(*names),
-        minimum_interval_seconds=_INTERVAL_S // 2,
+        minimum_interval_seconds=max(1, _interval_s() // 2),
         default_status=dg.DefaultSensorStatus.STOPPED,
         description="Reads every group once, as soon as it is indexed.",
     )
@@ -65,7 +67,7 @@ def build_new_documents_sensor(collection: str) -> dg.SensorDefinition:
     @dg.sensor(
         name=named_for(collection, "new_documents_sensor"),
         target=dg.AssetSelection.assets(asset_key(collection, "work_index")),
-        minimum_interval_seconds=_INTERVAL_S,
+        minimum_interval_seconds=_interval_s(),
         default_status=dg.DefaultSensorStatus.STOPPED,
         description="Lists the sources and requests work_index when there is something new.",
     )
@@ -97,6 +99,10 @@ def build_new_documents_sensor(collection: str) -> dg.SensorDefinition:
         return _decide(context, collection, memory, look, len(named), settings)
 
     return new_documents_sensor
+
+
+def _interval_s() -> int:
+    return settings_from(WatchSettings, {}, prefix="watch_").interval_s
 
 
 class _Memory:
@@ -146,7 +152,7 @@ def _decide(
     attempts = context.instance.get_run_records(
         dg.RunsFilter(tags={COLLECTION_TAG: collection, FOUND_TAG: look.digest}), limit=1000
     )
-    if attempts and (reason := _no_more(attempts[0], now, settings)):
+    if attempts and (reason := _no_more(attempts, now, settings)):
         return dg.SensorResult(skip_reason=reason, cursor=memory.dump(Look(), since))
     # The same find gives the same key, so that a tick that is evaluated twice requests one run.
     request = index_request(collection, f"{look.digest}-{len(attempts)}", **{FOUND_TAG: look.digest})
@@ -154,11 +160,19 @@ def _decide(
     return dg.SensorResult(run_requests=[request], cursor=memory.dump(Look(), None))
 
 
-def _no_more(last: dg.RunRecord, now: float, settings: WatchSettings) -> str | None:
-    """Why the same find is not indexed again, after the latest run over it."""
+def _no_more(attempts: Sequence[dg.RunRecord], now: float, settings: WatchSettings) -> str | None:
+    """Why the same find is not indexed again, after the runs over it, the latest first."""
+    last = attempts[0]
     if last.dagster_run.is_success:
         return "What is new was looked at and holds no document."
+    if stopped_by := last.dagster_run.tags.get(STOPPED_TAG):
+        return (
+            f"The last indexing failed ({stopped_by}) and would fail again: see its run for the remedy, then "
+            "materialize work_index."
+        )
     ended = last.end_time or last.update_timestamp.timestamp()
-    if now - ended < settings.retry_s:
-        return f"The last indexing failed; the next one is tried in {settings.retry_s - (now - ended):.0f} s."
+    # Twice as long after each failure, so that a store that is away for days is not asked for days on end.
+    pause = min(settings.retry_s * 2 ** min(len(attempts) - 1, 20), max(settings.retry_s, _LONGEST_PAUSE_S))
+    if now - ended < pause:
+        return f"The last indexing failed; the next one is tried in {pause - (now - ended):.0f} s."
     return None

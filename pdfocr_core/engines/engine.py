@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -44,6 +45,7 @@ class Engine:
         text_layer: what a PDF's own text is used for: `off`, `fallback` or `prefer`.
         structured: whether the server is asked to hold the answer to its form. It rules out what would be rejected and
             changes no answer that is accepted, so it is not part of the identity and may be given up in a run.
+        delivery: fields of the request that say how the answer comes and not what it says: whole or as a stream.
     """
 
     profile: Profile
@@ -54,6 +56,7 @@ class Engine:
     sampling: Sampling
     text_layer: str
     structured: bool = False
+    delivery: Mapping[str, Any] = field(default_factory=dict)
     _around: dict[tuple[str, str, float], tuple[bytes, bytes]] = field(default_factory=dict, compare=False, repr=False)
 
     @cached_property
@@ -93,6 +96,10 @@ class Engine:
     def without_structure(self) -> Self:
         """The same engine for a server that does not know structured output."""
         return replace(self, structured=False, _around={})
+
+    def delivered(self, delivery: Mapping[str, Any]) -> Self:
+        """The same engine, its answers delivered otherwise."""
+        return replace(self, delivery=delivery, _around={})
 
     def request(self, image_b64: bytes, image_format: str, *, temperature: float, served_model: str) -> bytes:
         """The finished JSON body for one page.
@@ -159,6 +166,7 @@ class Engine:
 
     def _parameters(self, temperature: float) -> dict[str, Any]:
         parameters: dict[str, Any] = {"temperature": temperature, "max_tokens": self.sampling.max_tokens}
+        parameters |= self.delivery
         if self.sampling.top_p is not None:
             parameters["top_p"] = self.sampling.top_p
         parameters |= self.sampling.extra_body

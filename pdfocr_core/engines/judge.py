@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from pdfocr_core.engines.page import PROMPT_ECHO, REPEATS_TRIMMED, ParsedPage
-from pdfocr_core.engines.repetition import repeats
+from pdfocr_core.engines.repetition import LOOP_SEEN, repeats
 from pdfocr_core.errors import Reason
 
 __all__ = ["echoes", "judge", "says_no_text"]
@@ -49,6 +49,8 @@ def judge(text_raw: str, parsed: ParsedPage, finish_reason: str | None, *, blank
         finish_reason: why the model stopped, as the server says it.
         blank: whether the page shows nothing; then no text is the right text.
     """
+    if finish_reason == LOOP_SEEN:
+        return Reason.REPETITION
     if finish_reason == "length":
         return Reason.REPETITION if repeats(text_raw, cut=True) else Reason.LENGTH
     if finish_reason == "content_filter" or _refuses(parsed.text):

@@ -186,7 +186,7 @@ def _unknown(wanted: str, known: Sequence[str]) -> ConfigurationError:
         f"There is no profile for the model {wanted}.{hint}",
         remedy=(
             "`pdfocr models` lists what is known. For a model of your own, put a file such as mine.yaml into a folder, name "
-            "the folder as profiles_dir (PDFOCR_PROFILES), and write into it `name: mine`, `extends: olmocr-2` (or the "
+            "the folder as profiles_dir (PDFOCR_PROFILES_DIR), and write into it `name: mine`, `extends: olmocr-2` (or the "
             "profile closest to yours) and `model: <hub id or path>`, then whatever differs."
         ),
     )

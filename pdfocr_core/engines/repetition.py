@@ -5,11 +5,16 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-__all__ = ["Loop", "find_loop", "repeats"]
+__all__ = ["LOOP_SEEN", "STREAM_WINDOW", "Loop", "find_loop", "goes_round", "repeats"]
+
+LOOP_SEEN = "repetition"
+"""Why a stream ended that was closed because its text went round in a circle; stands for `finish_reason`."""
 
 WINDOW = 4000
+STREAM_WINDOW = WINDOW + 200
 _NEEDLES = (24, 120)  # the longer one sees a loop whose unit repeats something within itself
 _LEAST = 400
+_LEAST_IN_STREAM = 2000
 # What stands in rows on honest pages: rules, leaders, empty and zero cells.
 _FILLER = re.compile(r"<[^<>]*>|&#?\w+;|[\s.·…•_\-\u2013\u2014=*|:#0+~,]")
 _TABLE = ("|", "<td", "<th", "<tr")
@@ -63,7 +68,7 @@ def repeats(text: str, *, cut: bool = False) -> bool:
     """
     if len(text) < _LEAST:
         return False
-    body = _without_endings(text[-WINDOW - 200 :])
+    body = _without_endings(text[-STREAM_WINDOW:])
     loop = find_loop(body)
     if loop is None or loop.length < _LEAST:
         return False
@@ -75,6 +80,18 @@ def repeats(text: str, *, cut: bool = False) -> bool:
     if loop.period >= 150:
         return loop.repeats >= 4
     return loop.repeats >= (8 if loop.period >= 40 else 15)
+
+
+def goes_round(tail: str) -> bool:
+    """Whether a text that is still being written has got into a loop that it will not leave.
+
+    More is asked than at an end: an honest page may say the same in its middle for a while and go on.
+
+    Args:
+        tail: the last `STREAM_WINDOW` characters.
+    """
+    loop = find_loop(tail)
+    return loop is not None and loop.length >= _LEAST_IN_STREAM and repeats(tail)
 
 
 def _common_ending(one: str, other: str) -> int:

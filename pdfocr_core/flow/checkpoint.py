@@ -48,13 +48,15 @@ class Checkpoint:
             records, self._buffer, self._bytes = self._buffer, [], 0
             if not records:
                 return
-            try:
-                await asyncio.shield(asyncio.to_thread(self._write, records))
-            except asyncio.CancelledError:
-                raise
-            except BaseException:
-                self._buffer = records + self._buffer
-                raise
+            writing = asyncio.ensure_future(asyncio.to_thread(self._write, records))
+            writing.add_done_callback(lambda done: self._take_back(records, done))
+            # The thread goes on when this flow is cancelled; what becomes of its records is seen in `_take_back`.
+            await asyncio.shield(writing)
+
+    def _take_back(self, records: list[PageRecord], writing: asyncio.Future[None]) -> None:
+        """Keep the records of a write that failed for the next one."""
+        if not writing.cancelled() and writing.exception() is not None:
+            self._buffer = records + self._buffer
 
     def flush_now(self) -> None:
         """The same without an event loop: the last act of a flow that is being torn down."""

@@ -9,10 +9,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pdfocr_core.documents import Document, shown_url
+from pdfocr_core.flow.clock import DocumentClock
 from pdfocr_core.flow.group import GroupWork
 from pdfocr_core.records import DocumentRecord
 
 __all__ = ["OpenDocument", "Twins", "closed_record"]
+
+
+# What stands for the event of every document that has ended.
+_ENDED = asyncio.Event()
+_ENDED.set()
 
 
 @dataclass(slots=True)
@@ -22,17 +28,21 @@ class OpenDocument:
     Attributes:
         path: the bytes, to be opened in worker processes only.
         temporary: the file is ours to remove.
+        disk_bytes: what it takes of the budget of temporary disk.
         remaining: pages without a record yet.
+        clock: how long its pages may take together.
     """
 
     work: GroupWork
     document: Document
     path: Path
     temporary: bool
+    disk_bytes: int
     content_id: str
     kind: str
     pages: int
     flags: list[str]
+    clock: DocumentClock
     password: str | None = None
     remaining: int = 0
 
@@ -95,4 +105,11 @@ class Twins:
         leader = self._leaders.get(opened.content_id)
         if leader is None or leader.document_id != opened.document.document_id:
             return None
-        return leader.ended.set
+        event = leader.ended
+
+        def tell() -> None:
+            event.set()
+            # All leaders of a run are remembered; an event each would be most of what that takes.
+            leader.ended = _ENDED
+
+        return tell

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import sys
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 
-from pdfocr_core.documents import Document, PageGroup
+from pdfocr_core.documents import Document, PageGroup, is_imported
 from pdfocr_core.errors import ConfigurationError, PdfocrError
 from pdfocr_core.flow.checkpoint import Checkpoint
-from pdfocr_core.outputs.assemble import status_rows, write_documents, write_markdown
+from pdfocr_core.flow.spool import Spool
+from pdfocr_core.outputs.assemble import assemble, write_documents, write_markdown
 from pdfocr_core.records import DocumentRecord, PageRecord, StatusRow
 from pdfocr_core.settings import ReadSettings
-from pdfocr_core.workspace import Workspace
+from pdfocr_core.workspace import Workspace, line_of
 
-__all__ = ["GroupResult", "GroupWork", "Stages", "finish_group", "reusable"]
+__all__ = ["GroupResult", "GroupWork", "Stages", "finish_group", "reusable", "taken"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +55,9 @@ class GroupWork:
     """What the flow keeps of one group while its pages are being read.
 
     Page records live on disk, in checkpoint parts; only which pages are done is kept here.
+
+    Attributes:
+        replaces: the group was committed before, and is read again all the same.
     """
 
     def __init__(self, group: PageGroup, checkpoint: Checkpoint) -> None:
@@ -61,20 +67,29 @@ class GroupWork:
         self.started = time.monotonic()
         self.documents: dict[str, DocumentRecord] = {}
         self.done: dict[str, dict[int, str]] = {}
-        self._kept: list[PageRecord] = []
+        self.replaces = False
+        self._retry: Collection[str] = ()
 
     def resume(self, workspace: Workspace, engine_id: str, retry: Collection[str] = ()) -> None:
         """Take over the pages that an earlier run checkpointed under the same engine.
 
         With `retry`, the group was committed: its pages are taken over too, but for those with these reasons.
         """
-        if retry:
-            committed = workspace.read_pages(self.key) or []
-            pages = [record for record in committed if isinstance(record, PageRecord)]
-            self._kept = [page for page in pages if page.engine_id == engine_id and page.reason not in retry]
-        for record in [*self._kept, *workspace.read_parts(self.key)]:
+        self._retry = retry
+        for record, _line in self._durable(workspace):
             if record.engine_id == engine_id:
-                self.done.setdefault(record.document_id, {}).setdefault(record.page, record.content_id)
+                # Of one document all pages share the text of their content id.
+                pages = self.done.setdefault(record.document_id, {})
+                pages.setdefault(record.page, sys.intern(record.content_id))
+
+    def _durable(self, workspace: Workspace) -> Iterator[tuple[PageRecord, bytes]]:
+        """The pages that need not be read again, with their lines: committed ones that are kept, then the parts'."""
+        if self._retry:
+            with contextlib.suppress(FileNotFoundError):
+                for record, line in workspace.read_page_lines(self.key):
+                    if isinstance(record, PageRecord) and record.reason not in self._retry:
+                        yield record, line
+        yield from workspace.read_part_lines(self.key)
 
     def pages_done(self, document: Document, content_id: str) -> set[int]:
         """Pages of the document that need not be read; a document with other bytes has none."""
@@ -86,33 +101,65 @@ class GroupWork:
         """Whether every document has ended."""
         return len(self.documents) == len(self.group.documents)
 
-    async def commit(self, workspace: Workspace) -> None:
-        """Turn the parts into the group's pages file: whole or not at all, then the parts go."""
-        await self.checkpoint.flush()
-        await asyncio.to_thread(self._commit, workspace)
+    def save(self, workspace: Workspace) -> None:
+        """Make the finished pages durable, unless another run has committed the group meanwhile: then none is needed."""
+        self.checkpoint.flush_now()
+        # Looked at after the part is written: a commit that comes later than this look removes the part itself.
+        if not self.replaces and workspace.pages_version(self.key) is not None:
+            workspace.drop_parts(self.key)
 
-    def _commit(self, workspace: Workspace) -> None:
-        found: dict[tuple[str, int], PageRecord] = {}
-        for record in [*self._kept, *workspace.read_parts(self.key)]:
-            document = self.documents.get(record.document_id)
-            if document is not None and (record.engine_id, record.content_id) == (
-                document.engine_id,
-                document.content_id,
-            ):
-                found.setdefault((record.document_id, record.page), record)
-        records: list[DocumentRecord | PageRecord] = []
-        for source in self.group.documents:
-            document = self.documents[source.document_id]
-            records.append(document)
-            records += [found[document.document_id, page] for page in range(1, document.pages + 1)]
-        workspace.commit_pages(self.key, records)
+    async def commit(self, workspace: Workspace) -> bool:
+        """Turn the parts into the group's pages file: whole or not at all, then the parts go.
+
+        Returns False when another run has committed the group meanwhile: what it wrote stays.
+        """
+        await self.checkpoint.flush()
+        return await asyncio.to_thread(self._commit, workspace)
+
+    def _commit(self, workspace: Workspace) -> bool:
+        with Spool() as spool:
+            for record, line in self._durable(workspace):
+                document = self.documents.get(record.document_id)
+                if document is not None and (record.engine_id, record.content_id) == (
+                    document.engine_id,
+                    document.content_id,
+                ):
+                    spool.add(record.document_id, record.page, line)
+            documents = [self.documents[source.document_id] for source in self.group.documents]
+            if any(spool.pages(document.document_id) < document.pages for document in documents):
+                return False  # whoever commits a group removes all its parts, ours too
+            size = spool.bytes + sum(len(line_of(document)) for document in documents)
+            if not workspace.commit_pages(self.key, self._lines(documents, spool), size, replace=self.replaces):
+                return False
         workspace.drop_parts(self.key)
+        return True
+
+    @staticmethod
+    def _lines(documents: Iterable[DocumentRecord], spool: Spool) -> Iterator[bytes]:
+        for document in documents:
+            yield line_of(document)
+            for page in range(1, document.pages + 1):
+                yield spool.line(document.document_id, page)
 
 
 def reusable(workspace: Workspace, group: PageGroup, engine_id: str) -> bool:
-    """Whether the group's pages are committed already under this engine."""
-    records = workspace.read_pages(group.key)
-    return records is not None and all(record.engine_id == engine_id for record in records)
+    """Whether the group's pages are committed already under this engine, or were imported."""
+    try:
+        return all(
+            record.engine_id == engine_id or is_imported(record.engine_id)
+            for record, _line in workspace.read_page_lines(group.key)
+        )
+    except FileNotFoundError:
+        return False
+
+
+def taken(key: str) -> PdfocrError:
+    """What is told of a group that another run, with another engine, committed while we read it."""
+    return PdfocrError(
+        f"Another run with another engine has committed group {key} meanwhile; what it wrote stays.",
+        code="group_taken",
+        remedy="Let runs with different engines write to different workspaces, or run again with --reread.",
+    )
 
 
 def finish_group(workspace: Workspace, key: str, stages: Stages, settings: ReadSettings, model: str) -> GroupResult:
@@ -121,19 +168,28 @@ def finish_group(workspace: Workspace, key: str, stages: Stages, settings: ReadS
     Raises:
         ConfigurationError: what it is made from is not there yet.
     """
-    records = workspace.read_pages(key)
-    if records is None:
+    while True:
+        version = workspace.pages_version(key)
+        result = _finish(workspace, key, stages, settings, model)
+        # Two runs may read a group again at the same time. Whoever writes last has then seen the pages that stay.
+        if workspace.pages_version(key) == version:
+            return result
+
+
+def _finish(workspace: Workspace, key: str, stages: Stages, settings: ReadSettings, model: str) -> GroupResult:
+    try:
+        records = (record for record, _line in workspace.read_page_lines(key))
+    except FileNotFoundError as error:
         raise ConfigurationError(
             f"The pages of group {key} have not been read yet.", remedy="Materialize page_groups for it first."
-        )
-    rows = status_rows(key, records, max_page_error_rate=settings.max_page_error_rate)
+        ) from error
+    made = assemble(key, records, max_page_error_rate=settings.max_page_error_rate, model=model)
     if stages.dolma:
-        write_documents(workspace, key, records, rows, model=model)
-    pages = [record for record in records if isinstance(record, PageRecord)]
+        write_documents(workspace, key, made)
     return GroupResult(
         key,
-        rows=rows,
-        attempts=sum(len(page.attempts) for page in pages),
-        preview=next((page for page in pages if page.text), None),
+        rows=made.rows,
+        attempts=made.attempts,
+        preview=made.preview,
         markdown_files=len(write_markdown(workspace, key)) if stages.markdown else 0,
     )

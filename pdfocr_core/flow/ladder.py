@@ -18,7 +18,9 @@ from typing import Protocol
 from pdfocr_core.engines.engine import Engine
 from pdfocr_core.engines.judge import judge
 from pdfocr_core.engines.page import ParsedPage
+from pdfocr_core.engines.repetition import LOOP_SEEN
 from pdfocr_core.errors import PageError, Reason
+from pdfocr_core.flow.form import RequestForm
 from pdfocr_core.records import Attempt, Method, PageRecord, PageStatus
 from pdfocr_core.rendering.model import RenderedPage, TextLayerText
 from pdfocr_core.serving.answers import Answer
@@ -72,30 +74,39 @@ async def read_page(
     engine: Engine,
     settings: ReadSettings,
     on_first: Callable[[Reason | None, str], None] | None = None,
+    form: RequestForm | None = None,
 ) -> PageRecord:
     """Read one page. Always returns a record, unless the server is gone or the configuration is wrong.
 
-    `on_first` is told what the first answer is worth, with its words; what it raises ends the reading.
+    `on_first` is told what the first answer is worth, with its words; what it raises ends the reading. Pages that are
+    read by the same server share a `form`, so that each of them knows what it has refused.
 
     Raises:
         ServerUnavailable: see `Asker`.
         ConfigurationError: see `Asker`.
     """
+    form = form or RequestForm(engine)
     climb = _Climb(page, engine, settings, on_first)
-    deadline = time.monotonic() + settings.page_deadline_s
+    started = time.monotonic()
+    deadline = started + settings.page_deadline_s
     while climb.record is None and len(page.attempts) < climb.max_attempts and time.monotonic() < deadline:
-        picture = climb.picture
-        body = engine.request(picture.image, picture.format, temperature=climb.temperature, served_model=served_model)
+        sent = form.engine
+        body = form.body(climb.picture, temperature=climb.temperature, served_model=served_model)
         try:
             answer = await asker.ask(body)
         except PageError as error:
+            if form.gives_up(sent, error.detail):
+                continue
             climb.tell(error.reason, error.detail)
             climb.note(error.reason, None, error.detail)
         else:
+            form.look_at(sent, answer.text, answer.finish_reason)
             await climb.take(answer)
         await climb.draw_again()
     if climb.record is None and time.monotonic() >= deadline:
+        allows = f"page_deadline_s allows the page {settings.page_deadline_s:g} s"
         climb.last_reason = Reason.PAGE_DEADLINE
+        climb.detail = f"{allows}; {time.monotonic() - started:.1f} s were used."
     return climb.record or await climb.give_up()
 
 
@@ -114,6 +125,7 @@ class _Climb:
         self.picture = page.picture
         self.record: PageRecord | None = None
         self.last_reason: Reason = Reason.INTERNAL_ERROR
+        self.detail = ""
         self._temperatures = engine.temperatures
         self._step = 0  # answers that were bad by themselves; a turn of the page is not one
         self._rotation = 0
@@ -139,12 +151,14 @@ class _Climb:
         try:
             parsed = self.engine.parse(answer.text, width=self.picture.width, height=self.picture.height)
         except PageError as error:
-            self.tell(error.reason, answer.text)
-            self.note(error.reason, answer, error.detail)
+            # A loop may leave the form unfinished; the loop is what is wrong with it.
+            fault = Reason.REPETITION if answer.finish_reason == LOOP_SEEN else error.reason
+            self.tell(fault, answer.text)
+            self.note(fault, answer, error.detail)
             return
         turn = 0 if parsed.is_rotation_valid else parsed.rotation_correction % 360
         if turn:
-            if parsed.text:
+            if parsed.text and answer.finish_reason != LOOP_SEEN:
                 self._doubtful = (answer, parsed)
             target = (self._rotation + turn) % 360
             if target not in self._seen:
@@ -185,7 +199,7 @@ class _Climb:
 
     def note(self, reason: Reason, answer: Answer | None, detail: str = "", *, step: int = 1) -> None:
         """Write down an attempt that did not serve, and where it leads."""
-        self.last_reason = reason
+        self.last_reason, self.detail = reason, detail
         self.page.attempts.append(self._attempt(reason, answer, detail))
         self._step += step
         if reason is Reason.REFUSED_BY_SERVER:
@@ -252,6 +266,7 @@ class _Climb:
             page=picture.page,
             status=status,
             reason=reason,
+            detail=self.detail[:500] if reason else "",
             flags=sorted(picture.flags),
             text=text,
             method=method,

@@ -8,7 +8,7 @@ from pdfocr_core.engines.engine import Engine
 from pdfocr_core.errors import PageError
 from pdfocr_core.flow.documents import OpenDocument
 from pdfocr_core.flow.ladder import PageToRead, now
-from pdfocr_core.records import Method, PageRecord, PageStatus
+from pdfocr_core.records import Attempt, Method, PageRecord, PageStatus
 from pdfocr_core.rendering.model import RenderedPage, TextLayerText
 from pdfocr_core.rendering.pool import RenderPool
 from pdfocr_core.settings import ReadSettings, TextLayer
@@ -27,7 +27,11 @@ class PageMaker:
         """Draw some pages of one document; for each its record when no model is needed, else the page to be read."""
         started_at = now()
         want_text = self._settings.text_layer is TextLayer.PREFER
-        pages = await self._draw(opened, numbers, 0, self._longest_side, want_text=want_text)
+        try:
+            async with opened.clock.limit():
+                pages = await self._draw(opened, numbers, 0, self._longest_side, want_text=want_text)
+        except PageError as error:
+            return [self.failed(opened, number, error, started_at) for number in numbers]
         made: list[PageRecord | PageToRead] = []
         for number, page in zip(numbers, pages, strict=True):
             if isinstance(page, PageError):
@@ -36,7 +40,9 @@ class PageMaker:
                 made.append(self._without_model(opened, page, started_at) or self._to_read(opened, page, started_at))
         return made
 
-    def failed(self, opened: OpenDocument, number: int, error: PageError, started_at: str) -> PageRecord:
+    def failed(
+        self, opened: OpenDocument, number: int, error: PageError, started_at: str, attempts: Sequence[Attempt] = ()
+    ) -> PageRecord:
         """The record of a page that could not be drawn or read."""
         return PageRecord(
             document_id=opened.document.document_id,
@@ -44,7 +50,9 @@ class PageMaker:
             page=number,
             status=PageStatus.FAILED,
             reason=error.reason.value,
+            detail=error.detail[:500],
             method=Method.NONE,
+            attempts=list(attempts),
             engine_id=self._engine.engine_id,
             model=self._engine.model,
             started_at=started_at,

@@ -21,18 +21,22 @@ from pdfocr_core.documents import Document
 from pdfocr_core.engines.engine import Engine
 from pdfocr_core.errors import ConfigurationError, DocumentError, PageError, PdfocrError, Reason, ServerError
 from pdfocr_core.flow.checkpoint import Checkpoint
+from pdfocr_core.flow.clock import DocumentClock
 from pdfocr_core.flow.control import WindowControl
+from pdfocr_core.flow.disk import DiskBudget
 from pdfocr_core.flow.documents import OpenDocument, Twins, closed_record
-from pdfocr_core.flow.group import GroupResult, GroupWork, Stages, finish_group, reusable
+from pdfocr_core.flow.form import RequestForm
+from pdfocr_core.flow.group import GroupResult, GroupWork, Stages, finish_group, reusable, taken
 from pdfocr_core.flow.ladder import Asker, PageToRead, read_page
 from pdfocr_core.flow.pages import PageMaker
 from pdfocr_core.flow.pilot import Gauges, Pilot
-from pdfocr_core.flow.scratch import scratch_folder, sweep_writes
+from pdfocr_core.flow.scratch import sweep_writes
 from pdfocr_core.flow.trial import Trial
 from pdfocr_core.flow.window import Window
 from pdfocr_core.records import DocumentRecord, PageRecord
 from pdfocr_core.rendering.model import OpenedDocument
 from pdfocr_core.rendering.pool import RenderPool
+from pdfocr_core.scratch import scratch_folder
 from pdfocr_core.settings import ReadSettings
 from pdfocr_core.sources.fetch import FetchedDocument, Fetcher
 from pdfocr_core.telemetry import Telemetry
@@ -55,6 +59,8 @@ class Connection:
         max_in_flight: how far the window may follow the engine; None keeps it as it is.
         gauges: where the pilot looks; None: nowhere.
         first_pages: answers to judge before the window opens.
+        form: how requests are written for this server; None: as the engine writes them.
+        between_groups: called when a group has ended and others are left; may hold requests back meanwhile.
     """
 
     asker: Asker
@@ -63,6 +69,8 @@ class Connection:
     max_in_flight: int | None = None
     gauges: Gauges | None = None
     first_pages: int = 0
+    form: RequestForm | None = None
+    between_groups: Callable[[], Coroutine[Any, Any, None]] | None = None
 
 
 async def read_groups(
@@ -159,6 +167,7 @@ class _Flow:
         self._ready: asyncio.Queue[tuple[OpenDocument, PageToRead]] = asyncio.Queue(2 * _CHUNK)
         self._render_slots = asyncio.Semaphore(pool.size + 2)
         self._twins = Twins()
+        self._disk = DiskBudget(settings.temporary_bytes)
         self._maker = PageMaker(pool, engine, settings)
         self._groups: dict[str, GroupWork] = {}
         self._left = 0
@@ -166,9 +175,10 @@ class _Flow:
         self._tasks: asyncio.TaskGroup
         self._loops: list[asyncio.Task[None]] = []
         self._trial: Trial[OpenDocument]
+        self._between_groups: Callable[[], Coroutine[Any, Any, None]] | None = None
 
     async def run(self, keys: Sequence[str]) -> None:
-        self._telemetry.groups_total += len(keys)
+        self._telemetry.expect_groups(len(keys))
         self._left = len(keys)
         if not keys:
             return
@@ -184,7 +194,7 @@ class _Flow:
     def save(self) -> None:
         """Make every finished page durable; the loop may be gone when this is called."""
         for work in self._groups.values():
-            work.checkpoint.flush_now()
+            work.save(self._workspace)
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         return self._tasks.create_task(work)
@@ -205,8 +215,7 @@ class _Flow:
         if not self._stages.pages:
             self._spawn(self._finish(key, time.monotonic(), reused=True))
             return
-        self._telemetry.documents_total += len(group.documents)
-        self._telemetry.pages_total += group.pages
+        self._telemetry.expect(len(group.documents), group.pages)
         as_it_is = self._settings.reuse and not self._settings.retry
         if as_it_is and await asyncio.to_thread(reusable, self._workspace, group, self._engine.engine_id):
             self._telemetry.reused_pages += group.pages
@@ -226,14 +235,21 @@ class _Flow:
             await asyncio.to_thread(work.resume, self._workspace, self._engine.engine_id, self._settings.retry)
         else:
             await asyncio.to_thread(self._workspace.drop_parts, key)
+        work.replaces = await asyncio.to_thread(self._workspace.pages_version, key) is not None
         self._groups[key] = work
         for document in group.documents:
             await self._sources.put((work, document))
 
     async def _commit_group(self, work: GroupWork) -> None:
-        await work.commit(self._workspace)
+        won = await work.commit(self._workspace)
         del self._groups[work.key]
-        await self._finish(work.key, work.started, reused=False)
+        if won:
+            await self._finish(work.key, work.started, reused=False)
+        elif await asyncio.to_thread(reusable, self._workspace, work.group, self._engine.engine_id):
+            logger.warning("Group %s was read by another run meanwhile; what that one committed stays.", work.key)
+            await self._finish(work.key, work.started, reused=True)
+        else:
+            self._end_group(GroupResult(work.key, error=taken(work.key)))
 
     async def _finish(self, key: str, started: float, *, reused: bool) -> None:
         try:
@@ -255,6 +271,8 @@ class _Flow:
         self._left -= 1
         if self._left == 0:
             self._idle.set()
+        elif self._between_groups is not None:
+            self._spawn(self._between_groups())
 
     async def _flush(self) -> None:
         while True:
@@ -288,6 +306,7 @@ class _Flow:
             self._reject(work, document, document.problem, document.detail)
             return None
         fetched: FetchedDocument | None = None
+        disk_bytes = await self._disk.take(document)
         try:
             fetched = await asyncio.to_thread(self._fetcher.fetch, document, self._directory)
             found = await self._pool.open(fetched.path, document.url, self._settings.passwords)
@@ -296,16 +315,17 @@ class _Flow:
         except PdfocrError:
             raise
         except Exception as error:
-            logger.exception("opening %r", document.url)
+            logger.exception("opening %r", document.url, extra={"document_id": document.document_id})
             self._reject(work, document, Reason.INTERNAL_ERROR, repr(error))
         else:
-            return self._opened_document(work, document, fetched, found)
+            return self._opened_document(work, document, fetched, found, disk_bytes)
         if fetched is not None and fetched.temporary:
             fetched.path.unlink(missing_ok=True)
+        self._disk.give_back(disk_bytes)
         return None
 
     def _opened_document(
-        self, work: GroupWork, document: Document, fetched: FetchedDocument, found: OpenedDocument
+        self, work: GroupWork, document: Document, fetched: FetchedDocument, found: OpenedDocument, disk_bytes: int
     ) -> OpenDocument:
         self._telemetry.pages_total += found.pages - document.pages
         return OpenDocument(
@@ -313,16 +333,18 @@ class _Flow:
             document=document,
             path=fetched.path,
             temporary=fetched.temporary,
+            disk_bytes=disk_bytes,
             content_id=found.content_id,
             kind=found.kind,
             pages=found.pages,
             flags=list(found.flags),
+            clock=DocumentClock(self._settings.document_deadline_s),
             password=None if found.password_index is None else self._settings.passwords[found.password_index],
         )
 
     def _reject(self, work: GroupWork, document: Document, reason: str, detail: str) -> None:
         self._telemetry.pages_total -= document.pages
-        self._telemetry.reasons[str(reason)] += 1
+        self._telemetry.failures[str(reason)] += 1
         self._close(work, closed_record(document, self._engine.engine_id, str(reason), detail))
 
     def _close(self, work: GroupWork, record: DocumentRecord) -> None:
@@ -336,13 +358,20 @@ class _Flow:
         if tell_twins is not None:
             await opened.work.checkpoint.flush()
             tell_twins()
-        opened.remove_temporary()
+        self._remove_copy(opened)
         self._close(opened.work, opened.record(self._engine.engine_id))
+
+    def _remove_copy(self, opened: OpenDocument) -> None:
+        """Free the disk once nothing will be drawn from the document any more."""
+        opened.remove_temporary()
+        self._disk.give_back(opened.disk_bytes)
+        opened.disk_bytes = 0
 
     async def _copy_pages(
         self, opened: OpenDocument, key: str, document_id: str, ended: asyncio.Event, to_do: set[int]
     ) -> None:
         """Take the pages of the twin that read the same bytes."""
+        self._remove_copy(opened)
         await ended.wait()
         for record in await asyncio.to_thread(self._pages_of_twin, key, document_id, opened.content_id):
             if record.page in to_do:
@@ -355,28 +384,27 @@ class _Flow:
         await self._end_document(opened)
 
     def _pages_of_twin(self, key: str, document_id: str, content_id: str) -> list[PageRecord]:
-        """The leader's durable pages: from its group's parts, else from its pages file."""
-        # In this order: parts go only after the pages file is there. The file may be older than the parts, and of
-        # another engine, when a group is read again.
-        parts = list(self._workspace.read_parts(key))
-        committed = self._workspace.read_pages(key) or []
+        """The leader's durable pages."""
         wanted = (document_id, content_id, self._engine.engine_id)
         return [
             record
-            for record in (*parts, *committed)
-            if isinstance(record, PageRecord) and (record.document_id, record.content_id, record.engine_id) == wanted
+            for record in self._workspace.read_durable(key)
+            if (record.document_id, record.content_id, record.engine_id) == wanted
         ]
 
     # Pages.
 
     async def _plan(self) -> None:
+        chunk = 1  # the first page of a run goes alone, so that the model has something to do at once
         while True:
             opened = await self._opened.get()
             done = opened.work.pages_done(opened.document, opened.content_id)
             to_do = [page for page in range(1, opened.pages + 1) if page not in done]
-            for start in range(0, len(to_do), _CHUNK):
+            start = 0
+            while start < len(to_do):
                 await self._render_slots.acquire()
-                self._spawn(self._render_chunk(opened, to_do[start : start + _CHUNK]))
+                self._spawn(self._render_chunk(opened, to_do[start : start + chunk]))
+                start, chunk = start + chunk, _CHUNK
 
     async def _render_chunk(self, opened: OpenDocument, numbers: Sequence[int]) -> None:
         try:
@@ -395,6 +423,7 @@ class _Flow:
             opened, page = await self._ready.get()
             if connection is None:
                 connection = await self._connect()
+                self._between_groups = connection.between_groups
                 window.resize(connection.in_flight)
                 self._trial = Trial(connection.first_pages, connection.model)
                 self._steer(window, connection)
@@ -414,20 +443,25 @@ class _Flow:
     async def _read(self, opened: OpenDocument, page: PageToRead, connection: Connection, window: Window) -> None:
         size = len(page.picture.image)
         try:
-            record = await read_page(
-                page,
-                asker=connection.asker,
-                served_model=connection.model,
-                engine=self._engine,
-                settings=self._settings,
-                on_first=self._trial.note,
-            )
+            async with opened.clock.limit():
+                record = await read_page(
+                    page,
+                    asker=connection.asker,
+                    served_model=connection.model,
+                    engine=self._engine,
+                    settings=self._settings,
+                    on_first=self._trial.note,
+                    form=connection.form,
+                )
         except (ConfigurationError, ServerError):
             raise
+        except PageError as error:
+            record = self._maker.failed(opened, page.picture.page, error, page.started_at, page.attempts)
         except Exception:
-            logger.exception("page %d of %r", page.picture.page, opened.document.url)
-            error = PageError(Reason.INTERNAL_ERROR)
-            record = self._maker.failed(opened, page.picture.page, error, page.started_at)
+            ids = {"document_id": opened.document.document_id, "page": page.picture.page}
+            logger.exception("page %d of %r", page.picture.page, opened.document.url, extra=ids)
+            surprise = PageError(Reason.INTERNAL_ERROR)
+            record = self._maker.failed(opened, page.picture.page, surprise, page.started_at)
         finally:
             window.release(size)
             self._telemetry.in_flight = window.pages

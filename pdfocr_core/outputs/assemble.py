@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from pdfocr_core.documents import is_imported
 from pdfocr_core.errors import ConfigurationError
+from pdfocr_core.marks import Mark
 from pdfocr_core.outputs.dolma import dolma_line
 from pdfocr_core.outputs.markdown import document_markdown, markdown_path, parse_results
 from pdfocr_core.outputs.status import status_row
 from pdfocr_core.records import DocumentRecord, DocumentStatus, PageRecord, StatusRow
+from pdfocr_core.sources.standing import Standing, standings_of
 from pdfocr_core.workspace import Workspace
 
-__all__ = ["by_document", "status_rows", "write_documents", "write_markdown"]
+__all__ = ["Assembled", "assemble", "by_document", "rewrite_markdown", "write_documents", "write_markdown"]
 
 
 def by_document(
@@ -32,52 +37,103 @@ def by_document(
         yield document, pages
 
 
-def status_rows(
-    key: str, records: Iterable[DocumentRecord | PageRecord], *, max_page_error_rate: float | None
-) -> list[StatusRow]:
-    """The status rows of a group, in manifest order."""
-    return [
-        status_row(document, pages, group=key, max_page_error_rate=max_page_error_rate)
-        for document, pages in by_document(records)
-    ]
+_NO_NAMES: set[str] = set()
 
 
-def write_documents(
-    workspace: Workspace,
-    key: str,
-    records: Sequence[DocumentRecord | PageRecord],
-    rows: Sequence[StatusRow],
-    *,
-    model: str,
-) -> None:
-    """Write a group's Dolma documents and status rows."""
+@dataclass(slots=True)
+class Assembled:
+    """What a group's records make, one document after the other.
+
+    Attributes:
+        rows: the status rows, in manifest order.
+        lines: the Dolma documents, as JSON Lines.
+        attempts: answers asked for, over all pages.
+        preview: one page with text, for people to look at.
+    """
+
+    rows: list[StatusRow] = field(default_factory=list)
+    lines: bytearray = field(default_factory=bytearray)
+    attempts: int = 0
+    preview: PageRecord | None = None
+
+
+def assemble(
+    key: str, records: Iterable[DocumentRecord | PageRecord], *, max_page_error_rate: float | None, model: str
+) -> Assembled:
+    """Judge and assemble the documents of a group; no more than one of them is in memory at a time."""
+    made = Assembled()
     today = datetime.now(UTC).date()
-    kept = {row.document_id for row in rows if row.status in (DocumentStatus.OK, DocumentStatus.PARTIAL)}
-    lines = [
-        dolma_line(document, pages, model=model, today=today)
-        for document, pages in by_document(records)
-        if document.document_id in kept
-    ]
-    workspace.write_results(key, b"".join(line for line in lines if line is not None))
-    workspace.write_status(key, rows)
+    for document, pages in by_document(map(_without_raw, records)):
+        row = status_row(document, pages, group=key, max_page_error_rate=max_page_error_rate)
+        made.rows.append(row)
+        made.attempts += sum(len(page.attempts) for page in pages)
+        made.preview = made.preview or next((page for page in pages if page.text), None)
+        if row.status in (DocumentStatus.OK, DocumentStatus.PARTIAL):
+            made.lines += dolma_line(document, pages, model=model, today=today) or b""
+    return made
+
+
+def _without_raw(record: DocumentRecord | PageRecord) -> DocumentRecord | PageRecord:
+    """Nothing is made of the answer as it came, and it would double what a long document takes."""
+    if not isinstance(record, PageRecord):
+        return record
+    # Built as it is: a copy would bring a set of its fields' names along, of two kilobytes.
+    return PageRecord.model_construct(_NO_NAMES, **{**record.__dict__, "raw": None})
+
+
+def write_documents(workspace: Workspace, key: str, assembled: Assembled) -> None:
+    """Write a group's Dolma documents and status rows.
+
+    What was imported stays as the other program wrote it, which says more than our records of it.
+    """
+    imported = all(is_imported(row.engine_id) for row in assembled.rows)
+    if not imported or not workspace.store.exists(f"results/output_{key}.jsonl"):
+        workspace.write_results(key, assembled.lines)
+    workspace.write_status(key, assembled.rows)
 
 
 def write_markdown(workspace: Workspace, key: str) -> Sequence[str]:
     """Write one Markdown file per Dolma document of the group; returns the paths below `markdown/`.
 
+    The file of a document that changed since belongs to its new version, so the old one is passed by.
+
     Raises:
         ConfigurationError: the group's documents have not been assembled yet.
     """
-    try:
-        results = workspace.read_results(key)
-    except FileNotFoundError as error:
+    if not workspace.has_results(key):
         raise ConfigurationError(
             f"The documents of group {key} have not been assembled yet.",
             remedy="Materialize dolma_documents for it first.",
-        ) from error
+        )
+    standings = standings_of(workspace).rows
+    superseded = {row.document_id for row in standings if standings[row] is Standing.SUPERSEDED and row.group == key}
     paths = []
-    for record in parse_results(results):
-        path = markdown_path(record["metadata"]["Source-File"], workspace.url)
-        workspace.write_markdown(path, document_markdown(record))
-        paths.append(path)
+    # A long document is many megabytes of text: nothing here holds its line once it is parsed.
+    for record in map(json.loads, workspace.read_result_lines(key)):
+        if record["id"] not in superseded:
+            path = markdown_path(record["metadata"]["Source-File"], workspace.url)
+            workspace.write_markdown(path, document_markdown(record))
+            paths.append(path)
     return paths
+
+
+def rewrite_markdown(workspace: Workspace, returned: Iterable[Mark]) -> int:
+    """Give documents that are there again at an old version their Markdown file back; returns how many have it now.
+
+    Where there is no file at the path, Markdown was not asked for.
+    """
+    by_group: dict[str, set[str]] = {}
+    for mark in returned:
+        by_group.setdefault(mark.group, set()).add(mark.document_id)
+    written = 0
+    for key, document_ids in by_group.items():
+        try:
+            records = parse_results(workspace.read_results(key))
+        except FileNotFoundError:
+            continue  # not read yet
+        for record in records:
+            path = markdown_path(record["metadata"]["Source-File"], workspace.url)
+            if record["id"] in document_ids and workspace.store.exists(f"markdown/{path}"):
+                workspace.write_markdown(path, document_markdown(record))
+                written += 1
+    return written

@@ -22,7 +22,12 @@ SOURCE = "pdfocr"
 def dolma_line(document: DocumentRecord, pages: Sequence[PageRecord], *, model: str, today: date) -> bytes | None:
     """One line of a results file, or None for a document without any text (its status row stands for it)."""
     record = dolma_document(document, pages, model=model, today=today)
-    return json.dumps(record).encode() + b"\n" if record["text"] else None
+    if not record["text"]:
+        return None
+    line = json.dumps(record)
+    record.clear()  # a long document's text is many megabytes, of which one copy less is here now
+    line += "\n"
+    return line.encode()
 
 
 def dolma_document(document: DocumentRecord, pages: Sequence[PageRecord], *, model: str, today: date) -> dict[str, Any]:

@@ -12,8 +12,10 @@ unique within a collection.
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import re
+from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -84,6 +86,6 @@ def document_markdown(record: dict[str, Any]) -> str:
     return "\n\n".join(page for page in pages if page) + "\n"
 
 
-def parse_results(lines: bytes) -> list[dict[str, Any]]:
-    """The Dolma documents of a results file."""
-    return [json.loads(line) for line in lines.splitlines() if line]
+def parse_results(lines: bytes) -> Iterator[dict[str, Any]]:
+    """The Dolma documents of a results file, one at a time."""
+    return (json.loads(line) for line in io.BytesIO(lines) if line != b"\n")

@@ -1,147 +1,129 @@
-"""The books of a collection: its status rows summed up, and checked against the index."""
+"""The collection report: one HTML file to look at, and its data as JSON, CSV and Parquet."""
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import dataclass, field
 
-from pdfocr_core.records import DocumentStatus, StatusRow
+from pdfocr_core.outputs.books import Books, read_books
+from pdfocr_core.outputs.distributions import Distributions
+from pdfocr_core.outputs.failures import Failures
+from pdfocr_core.outputs.html_report import PageView, render_html
+from pdfocr_core.outputs.pictures import DrawnPage, PagePictures
+from pdfocr_core.outputs.prices import Prices
+from pdfocr_core.outputs.samples import SampledPage, sample_pages
+from pdfocr_core.outputs.tables import DocumentTables, spreadsheet_cell
+from pdfocr_core.records import Method, StatusRow
+from pdfocr_core.scratch import scratch_folder
+from pdfocr_core.sources.standing import Standing, standings_of
 from pdfocr_core.workspace import Workspace
 
-__all__ = ["Books", "books_of", "write_report"]
+__all__ = ["Books", "Report", "books_of", "spreadsheet_cell", "write_report"]
+
+_LONGEST_SIDE = 560  # of the report's pictures, in pixels
 
 
-@dataclass(slots=True)
-class Books:
-    """Totals over a collection.
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What the report says, for those who judge it.
 
     Attributes:
-        documents: documents of the index.
-        pending: documents whose group has not ended yet.
-        missing: documents of ended groups without a status row; the books balance when there are none.
-        extra: status rows without a document in their group's part of the index; none when the books balance.
-        unbalanced: documents whose pages ok + fallback + blank + failed are not their pages.
-        by_reason: documents that are not ok, by reason.
-        page_reasons: failed and fallback pages, by reason.
+        languages_before: pages by language when the last report was written; None without one.
+        layer_words: words of the sound text layers of sampled pages that the model has read.
+        layer_words_found: how many of them its text has.
     """
 
-    groups: int = 0
-    groups_done: int = 0
-    documents: int = 0
-    pending: int = 0
-    missing: int = 0
-    extra: int = 0
-    unbalanced: int = 0
-    by_status: dict[str, int] = field(default_factory=dict)
-    by_reason: dict[str, int] = field(default_factory=dict)
-    pages: int = 0
-    pages_ok: int = 0
-    pages_fallback: int = 0
-    pages_blank: int = 0
-    pages_failed: int = 0
-    page_reasons: dict[str, int] = field(default_factory=dict)
-    languages: dict[str, int] = field(default_factory=dict)
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    characters: int = 0
-
-    @property
-    def balanced(self) -> bool:
-        """Whether every document of every ended group is accounted for, once, and so is every page."""
-        return not (self.missing or self.extra or self.unbalanced)
-
-    @property
-    def not_ok(self) -> int:
-        """Documents that ended otherwise than `ok`."""
-        return sum(number for status, number in self.by_status.items() if status != DocumentStatus.OK)
-
-    def to_json(self) -> dict[str, Any]:
-        """All totals, with the verdict."""
-        return {**asdict(self), "balanced": self.balanced}
+    books: Books
+    languages_before: dict[str, int] | None = None
+    layer_words: int = 0
+    layer_words_found: int = 0
+    examples: list[PageView] = field(default_factory=list)
 
 
 def books_of(workspace: Workspace) -> tuple[Books, list[StatusRow]]:
-    """Sum up a workspace, finished or not, together with its status rows in index order."""
-    expected: dict[str, set[str]] = {}
-    for row in workspace.read_index():
-        expected.setdefault(row.group, set()).add(row.document_id)
-    books = Books(groups=len(expected))
+    """The books of a workspace, finished or not, together with its status rows in index order."""
     rows: list[StatusRow] = []
-    for key, document_ids in expected.items():
-        books.documents += len(document_ids)
-        of_group = workspace.read_status(key)
-        if of_group is None:
-            books.pending += len(document_ids)
-            continue
-        books.groups_done += 1
-        seen = Counter(row.document_id for row in of_group)
-        books.missing += len(document_ids - seen.keys())
-        books.extra += sum(seen.values()) - len(document_ids & seen.keys())
-        rows += of_group
-    _add(books, rows)
-    return books, rows
+    return read_books(workspace, rows.append), rows
 
 
-def _add(books: Books, rows: Iterable[StatusRow]) -> None:
-    statuses: Counter[str] = Counter()
-    reasons: Counter[str] = Counter()
-    page_reasons: Counter[str] = Counter()
-    languages: Counter[str] = Counter()
-    for row in rows:
-        statuses[row.status.value] += 1
-        if row.reason:
-            reasons[row.reason] += 1
-        page_reasons.update(row.page_reasons)
-        languages.update(row.languages)
-        books.pages += row.pages
-        books.pages_ok += row.pages_ok
-        books.pages_fallback += row.pages_fallback
-        books.pages_blank += row.pages_blank
-        books.pages_failed += row.pages_failed
-        books.prompt_tokens += row.prompt_tokens
-        books.completion_tokens += row.completion_tokens
-        books.characters += row.characters
-        books.unbalanced += row.pages != row.pages_ok + row.pages_fallback + row.pages_blank + row.pages_failed
-    books.by_status = dict(sorted(statuses.items()))
-    books.by_reason = dict(sorted(reasons.items()))
-    books.page_reasons = dict(sorted(page_reasons.items()))
-    books.languages = dict(sorted(languages.items()))
+def write_report(
+    workspace: Workspace, prices: Prices | None = None, *, pictures: PagePictures | None = None, pages: int = 0
+) -> Report:
+    """Write the files of `report/`.
+
+    Args:
+        workspace: it may be in work: the report then says how far it is.
+        prices: for the cost.
+        pictures: draws the pages that are shown; without it there are none.
+        pages: how many of the worst, the best and the random pages are shown.
+    """
+    prices = prices or Prices()
+    before = _languages_before(workspace)
+    distributions, failures = Distributions(), Failures()
+    groups: dict[str, None] = {}
+    standings = standings_of(workspace).by_document()
+    with scratch_folder() as folder:
+        with DocumentTables(folder) as tables:
+
+            def take(row: StatusRow) -> None:
+                groups[row.group] = None
+                distributions.add(row)
+                failures.add(row)
+                tables.add(row, standings.get((row.group, row.document_id), Standing.CURRENT).value)
+
+            books = read_books(workspace, take)
+        views = _views(workspace, books, groups, pictures, pages) if pictures is not None and pages else []
+        for file in (tables.csv_file, tables.parquet_file):
+            workspace.write_report(file.name, file)
+    workspace.write_report("summary.json", (json.dumps(books.to_json(prices), indent=1) + "\n").encode())
+    html = render_html(workspace.url, books, prices, distributions, failures, views)
+    workspace.write_report("index.html", html.encode("utf-8", "replace"))
+    found, of = _coverage(views)
+    return Report(books, before, of, found, views)
 
 
-def write_report(workspace: Workspace) -> Books:
-    """Write `report/summary.json` and `report/documents.csv`, and return the totals."""
-    books, rows = books_of(workspace)
-    workspace.write_report("summary.json", (json.dumps(books.to_json(), indent=1) + "\n").encode())
-    workspace.write_report("documents.csv", _csv(rows))
-    return books
+def _languages_before(workspace: Workspace) -> dict[str, int] | None:
+    try:
+        summary = json.loads(workspace.store.read("report/summary.json"))
+        return {str(name): int(number) for name, number in summary["languages"].items()}
+    except (FileNotFoundError, ValueError, KeyError, AttributeError, TypeError):
+        return None  # none yet, or not one of ours
 
 
-_COLUMNS = (
-    *("url", "status", "reason", "remedy", "detail"),
-    *("pages", "pages_ok", "pages_fallback", "pages_blank", "pages_failed", "failed_pages", "fallback_pages", "flags"),
-    *("prompt_tokens", "completion_tokens", "characters", "document_id", "content_id", "group", "engine_id"),
-)
+def _views(
+    workspace: Workspace, books: Books, groups: dict[str, None], pictures: PagePictures, pages: int
+) -> list[PageView]:
+    return [
+        PageView(kind, sampled, _drawn(workspace, sampled, pictures))
+        for kind, chosen in sample_pages(workspace, books, groups, pages).items()
+        for sampled in chosen
+    ]
 
 
-def _csv(rows: Iterable[StatusRow]) -> bytes:
-    text = io.StringIO()
-    writer = csv.writer(text)
-    writer.writerow(_COLUMNS)
-    for row in rows:
-        data = row.model_dump(mode="json")
-        writer.writerow([_cell(data[column]) for column in _COLUMNS])
-    return text.getvalue().encode("utf-8", "backslashreplace")
+def _drawn(workspace: Workspace, sampled: SampledPage, pictures: PagePictures) -> DrawnPage:
+    try:
+        documents = workspace.read_manifest(sampled.group).documents
+    except FileNotFoundError:
+        return DrawnPage(problem="No picture: the group's manifest is gone.")
+    document = next((one for one in documents if one.document_id == sampled.page.document_id), None)
+    if document is None:
+        return DrawnPage(problem="No picture: the document is not in the group's manifest.")
+    return pictures.draw(document, sampled.page.page, longest_side=_LONGEST_SIDE, want_text=True)
 
 
-def _cell(value: Any) -> Any:
-    """A cell that no spreadsheet takes for a formula."""
-    if isinstance(value, list):
-        return " ".join(map(str, value))
-    if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")):
-        return "'" + value
-    return value
+def _coverage(views: list[PageView]) -> tuple[int, int]:
+    """Words of sound text layers, and how many of them the model has: over all views of pages that it read."""
+    found = of = 0
+    for view in views:
+        if view.drawn.layer is not None and view.sampled.page.method is Method.MODEL:
+            words, read = _words(view.drawn.layer), _words(view.sampled.page.text)
+            found += (words & read).total()
+            of += words.total()
+    return found, of
+
+
+def _words(text: str) -> Counter[str]:
+    """Its words, without case and without the signs of Markdown and HTML around them."""
+    plain = "".join(sign if sign.isalnum() else " " for sign in text)
+    return Counter(plain.casefold().split())

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from pdfocr_core.errors import Reason, remedy_for
+from pdfocr_core.outputs.periods import periods
 from pdfocr_core.records import DocumentRecord, DocumentStatus, PageRecord, PageStatus, StatusRow
 
 __all__ = ["status_row"]
@@ -28,7 +29,7 @@ def status_row(
         status=status,
         reason=reason,
         remedy=remedy_for(reason) if reason else "",
-        detail=document.detail,
+        detail=document.detail or _of_first_failed(pages),
         flags=sorted({*document.flags, *(flag for page in pages for flag in page.flags)}),
         pages=document.pages,
         pages_ok=count[PageStatus.OK],
@@ -42,7 +43,22 @@ def status_row(
         prompt_tokens=sum(page.prompt_tokens for page in pages),
         completion_tokens=sum(page.completion_tokens for page in pages),
         characters=sum(len(page.text) for page in pages),
+        methods=dict(sorted(Counter(page.method.value for page in pages).items())),
+        attempts={
+            str(asked): number for asked, number in sorted(Counter(len(page.attempts) for page in pages).items())
+        },
+        retries=dict(sorted(Counter(one.reason for page in pages for one in page.attempts if one.reason).items())),
+        empty_pages=sum(page.status is PageStatus.OK and not page.text.strip() for page in pages),
+        seconds=round(sum(one.seconds for page in pages for one in page.attempts), 3),
+        periods=periods((page.started_at, page.finished_at) for page in pages),
         engine_id=document.engine_id,
+    )
+
+
+def _of_first_failed(pages: Sequence[PageRecord]) -> str:
+    """What is known of the first failed page, since that is where people look first."""
+    return next(
+        (f"Page {page.page}: {page.detail}" for page in pages if page.status is PageStatus.FAILED and page.detail), ""
     )
 
 

@@ -21,6 +21,7 @@ import os
 import resource
 import signal
 import sys
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection
@@ -81,6 +82,13 @@ def _answers(operation: str, arguments: tuple[Any, ...]) -> Iterator[Reply]:
         yield "end", None
 
 
+def _allow_cpu(seconds: int) -> None:
+    """Let the process compute that long from now on; after that it is ended, whether or not its parent looks."""
+    _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+    soft = int(time.process_time()) + seconds
+    resource.setrlimit(resource.RLIMIT_CPU, (soft if hard == resource.RLIM_INFINITY else min(soft, hard), hard))
+
+
 def _confine(memory_bytes: int, parent: int) -> None:
     """Limits that hold whatever the bytes of a document make this process do."""
     if sys.platform == "linux":
@@ -112,7 +120,7 @@ def _import_readers() -> None:
 
 def main(arguments: list[str]) -> None:
     """Serves requests until the other end closes the socket."""
-    descriptor, parent, memory_bytes = (int(argument) for argument in arguments)
+    descriptor, parent, memory_bytes, cpu_s = (int(argument) for argument in arguments)
     connection = Connection(descriptor)
     _import_readers()
     _confine(memory_bytes, parent)
@@ -120,8 +128,10 @@ def main(arguments: list[str]) -> None:
     with contextlib.suppress(EOFError, ConnectionError, BrokenPipeError):
         while True:
             operation, operands = connection.recv()
+            _allow_cpu(cpu_s)
             for answer in _answers(operation, operands):
                 connection.send(answer)
+                _allow_cpu(cpu_s)
 
 
 if __name__ == "__main__":

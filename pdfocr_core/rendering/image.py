@@ -35,6 +35,8 @@ _MULTI_FRAME = {"TIFF", "GIF", "WEBP"}
 # A progressive JPEG keeps all its coefficients, two bytes each, until the end of the file.
 _COEFFICIENT_BYTES = 2
 _BAND_ROWS = 256
+# What Pillow raises on damaged headers.
+_DAMAGE = (OSError, ValueError, SyntaxError, TypeError, LookupError, EOFError, ArithmeticError)
 _EXIF_ORIENTATION = 0x0112
 
 
@@ -53,14 +55,25 @@ def open_image(path: Path) -> Any:
             return Image.open(path, formats=[image_format])
     except UnidentifiedImageError:
         raise DocumentError(Reason.CORRUPT_IMAGE, f"The header of this {image_format} picture is damaged.") from None
-    except (OSError, ValueError, SyntaxError, TypeError, KeyError, EOFError, OverflowError) as error:
+    except _DAMAGE as error:
         detail = f"The header of this {image_format} picture is damaged: {error}."
         raise DocumentError(Reason.CORRUPT_IMAGE, detail) from error
 
 
 def count_frames(image: Any) -> int:
-    """Frames that are pages: all of a TIFF, GIF or WebP, the first of anything else."""
-    return int(getattr(image, "n_frames", 1)) if image.format in _MULTI_FRAME else 1
+    """Frames that are pages: all of a TIFF, GIF or WebP, the first of anything else.
+
+    Raises:
+        DocumentError: the header of a later frame is damaged.
+    """
+    if image.format not in _MULTI_FRAME:
+        return 1
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            return int(getattr(image, "n_frames", 1))
+    except _DAMAGE as error:
+        detail = f"The frames of this {image.format} picture cannot be counted: {error}."
+        raise DocumentError(Reason.CORRUPT_IMAGE, detail) from error
 
 
 def check_size(image: Any, max_pixels: int, max_decoded_bytes: int) -> None:

@@ -121,7 +121,7 @@ class RenderedPage:
         blank: whether the picture shows nothing.
         text: the page's own text if it was asked for. It also comes unasked with a blank picture of a page that
             carries letters: the flag `blank_render` then says that drawing failed, usually for want of a font.
-        flags: remarks such as `padded`, `truncated_image`, `blank_render`.
+        flags: remarks such as `padded`, `downscaled`, `truncated_image`, `blank_render`.
     """
 
     page: int

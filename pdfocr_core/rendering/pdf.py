@@ -24,6 +24,9 @@ __all__ = ["render_pdf_pages"]
 
 # Pages of a few points are stamps and mistakes; enlarging them to a full picture shows nothing more.
 MAX_SCALE = 10.0
+# With fewer pixels to an inch, print of the usual size is lost: the page is larger than the budget of pixels is meant for.
+LEAST_DPI = 40.0
+_POINTS_PER_INCH = 72.0
 
 
 def render_pdf_pages(
@@ -53,9 +56,12 @@ def _render_one(document: Any, number: int, options: RenderOptions) -> RenderedP
         # Written so that a size that is no number is refused too.
         if not (width > 0 and height > 0):
             return Failure(Reason.PAGE_UNREADABLE, f"Page {number} measures {width} × {height} points.")
-        pixels = _draw(document, page, fit(width, height, options.longest_side, MAX_SCALE))
+        size = fit(width, height, options.longest_side, MAX_SCALE)
+        pixels = _draw(document, page, size)
         blank = is_blank(pixels)
         text, flags = _text_of(document, page, options, blank=blank)
+        if max(size) * _POINTS_PER_INCH < LEAST_DPI * max(width, height):
+            flags = (*flags, "downscaled")
         return finish_page(number, pixels, options, flags=flags, text=text, blank=blank)
     finally:
         page.close()

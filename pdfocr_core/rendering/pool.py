@@ -30,6 +30,7 @@ __all__ = ["RenderPool"]
 # Counting reads little of a file; the clock is for files that make the reader loop.
 _COUNT = Clock("counting the pages of a file", 10.0)
 _COUNT_BATCH = 64
+_CPU_GRACE_S = 5.0
 # A decoded picture may take this part of a process's memory; scaling and encoding need the rest.
 _DECODED_SHARE = 0.25
 
@@ -192,7 +193,10 @@ class RenderPool:
     def _adopt_worker(self) -> None:
         # Processes started from here inherit the mask: Ctrl-C is for the run, which then ends them in order.
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-        worker = Worker(self._settings.render_memory_mb, self._settings.tasks_per_worker)
+        settings = self._settings
+        # No step computes longer than its clock allows, so this ends only what is out of the run's reach.
+        cpu_s = max(settings.open_timeout_s, settings.page_render_timeout_s, _COUNT.seconds) + _CPU_GRACE_S
+        worker = Worker(settings.render_memory_mb, settings.tasks_per_worker, cpu_s)
         self._local.worker = worker
         with self._lock:
             self._workers.append(worker)

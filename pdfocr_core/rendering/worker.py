@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import socket
@@ -77,8 +78,9 @@ class WorkerLost(Exception):
 class Worker:
     """A handle on at most one living process; used by one thread at a time, `kill` from any."""
 
-    def __init__(self, memory_mb: int, requests_per_process: int) -> None:
+    def __init__(self, memory_mb: int, requests_per_process: int, cpu_s: float) -> None:
         self._memory_bytes = memory_mb << 20
+        self._cpu_s = math.ceil(cpu_s)
         self._requests_per_process = requests_per_process
         self._requests = 0
         self._process: subprocess.Popen[bytes] | None = None
@@ -173,7 +175,7 @@ class Worker:
         with theirs:
             ours.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("ll", _STALLED_S, 0))
             command = [sys.executable, "-P", "-m", "pdfocr_core.rendering.child"]
-            command += [str(theirs.fileno()), str(os.getpid()), str(self._memory_bytes)]
+            command += [str(theirs.fileno()), str(os.getpid()), str(self._memory_bytes), str(self._cpu_s)]
             with self._lock:
                 if self._closed:
                     ours.close()
@@ -235,6 +237,8 @@ def _explain(code: int, peak_bytes: int, baseline: Baseline, allowed_bytes: int)
     allowed = f"{allowed_bytes >> 20} MiB"
     if code == EXIT_MEMORY:
         return Failure(Reason.RENDERER_MEMORY, f"More memory was needed than the {allowed} allowed.")
+    if code == -signal.SIGXCPU:
+        return Failure(Reason.RENDERER_TIMEOUT, "The process computed longer than any clock of a call allows.")
     if code == -signal.SIGKILL:
         return Failure(
             Reason.RENDERER_MEMORY, "The process was killed from outside, as when the machine is out of memory."

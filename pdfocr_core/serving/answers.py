@@ -15,7 +15,19 @@ import httpx
 from pdfocr_core.errors import ConfigurationError, PageError, Reason
 from pdfocr_core.serving.endpoint import Endpoint
 
-__all__ = ["Answer", "Kind", "Trouble", "explain_status", "is_certificate_error", "read_answer", "transport_trouble"]
+__all__ = [
+    "Answer",
+    "Kind",
+    "Trouble",
+    "explain_status",
+    "is_certificate_error",
+    "message_in",
+    "read_answer",
+    "refusal",
+    "text_of",
+    "tokens_in",
+    "transport_trouble",
+]
 
 SHOWN_CHARACTERS = 300
 MOST_TOKENS = 10**9
@@ -66,15 +78,23 @@ def read_answer(endpoint: Endpoint, response: httpx.Response, seconds: float) ->
         PageError: this request will never be answered.
         ConfigurationError: no request will ever be answered.
     """
-    status = response.status_code
-    if status == 200:
+    if response.status_code == 200:
         return _completion(endpoint, response, seconds)
+    raise refusal(endpoint, response.status_code, message_in(response.content), _retry_after(response))
+
+
+def refusal(endpoint: Endpoint, status: int, said: str, retry_after_s: float | None = None) -> Trouble | PageError:
+    """What an answer means that is none.
+
+    Raises:
+        ConfigurationError: no request will ever be answered.
+    """
     explain_status(endpoint, status)
-    said = endpoint.redact(_message(response))
+    detail = f"HTTP {status}: {endpoint.redact(said)}"
     if status in {408, 425, 429} or status >= 500:
         kind = Kind.OVERLOADED if status in {425, 429} else Kind.FAILED
-        raise Trouble(kind, f"HTTP {status}: {said}", retry_after_s=_retry_after(response))
-    raise PageError(Reason.REFUSED_BY_SERVER, f"HTTP {status}: {said}")
+        return Trouble(kind, detail, retry_after_s=retry_after_s)
+    return PageError(Reason.REFUSED_BY_SERVER, detail)
 
 
 def transport_trouble(endpoint: Endpoint, error: httpx.HTTPError) -> Trouble | ConfigurationError:
@@ -130,13 +150,13 @@ def _completion(endpoint: Endpoint, response: httpx.Response, seconds: float) ->
     try:
         data: Any = json.loads(response.content)
         choice = data["choices"][0]
-        text = _text_of(choice["message"].get("content"))
+        text = text_of(choice["message"].get("content"))
         finish_reason = choice.get("finish_reason")
         return Answer(
             text=text,
             finish_reason=None if finish_reason is None else str(finish_reason),
-            prompt_tokens=_tokens(data.get("usage"), "prompt_tokens"),
-            completion_tokens=_tokens(data.get("usage"), "completion_tokens"),
+            prompt_tokens=tokens_in(data.get("usage"), "prompt_tokens"),
+            completion_tokens=tokens_in(data.get("usage"), "completion_tokens"),
             seconds=seconds,
             model=str(data.get("model") or endpoint.model),
         )
@@ -145,13 +165,13 @@ def _completion(endpoint: Endpoint, response: httpx.Response, seconds: float) ->
         raise Trouble(Kind.BROKEN, f"not a chat completion: {shown!r}") from None
 
 
-def _tokens(usage: object, name: str) -> int:
+def tokens_in(usage: object, name: str) -> int:
     """A count as the server tells it, if it is one: what a server says of its costs must never cost the page."""
     count = usage.get(name) if isinstance(usage, dict) else None
     return count if isinstance(count, int) and 0 < count < MOST_TOKENS else 0
 
 
-def _text_of(content: object) -> str:
+def text_of(content: object) -> str:
     """The message's text; some servers give it in parts, and some give null for nothing.
 
     A model that was cut inside a character leaves half of it, which no file can hold.
@@ -163,11 +183,11 @@ def _text_of(content: object) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def _message(response: httpx.Response) -> str:
+def message_in(content: bytes) -> str:
     """What the server says about its refusal, on one line and short: it may echo the whole picture."""
-    message: object = response.text[: 10 * SHOWN_CHARACTERS]
+    message: object = content[: 10 * SHOWN_CHARACTERS].decode(errors="replace")
     try:
-        data = json.loads(response.content)
+        data = json.loads(content)
         error = data.get("error", data)
         message = (error.get("message") or error.get("detail") or error) if isinstance(error, dict) else error
     except (ValueError, AttributeError):

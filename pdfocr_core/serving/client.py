@@ -10,7 +10,7 @@ import asyncio
 import logging
 import random
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Protocol, Self
@@ -18,18 +18,18 @@ from typing import Protocol, Self
 import httpx
 
 from pdfocr_core.errors import ConfigurationError, PageError, Reason, ServerUnavailable
-from pdfocr_core.serving.answers import Answer, Kind, Trouble, read_answer, transport_trouble
+from pdfocr_core.serving.answers import Answer, Kind, Trouble, transport_trouble
 from pdfocr_core.serving.endpoint import Endpoint, hush_http_log, tls
 from pdfocr_core.serving.gate import Gate
 from pdfocr_core.serving.lanes import Lane, Lanes
 from pdfocr_core.serving.metrics import Load, parse_metrics, total
 from pdfocr_core.serving.pace import Pace
+from pdfocr_core.serving.streaming import receive
 
 __all__ = ["Answer", "ChatClient", "Counts", "Recover"]
 
 FIRST_DELAY_S = 0.25
 LONGEST_DELAY_S = 30.0
-LARGEST_ANSWER_BYTES = 64 * 1024**2
 LONGEST_LANE_WAIT_S = 5.0
 METRICS_TIMEOUT_S = 5.0
 # vLLM's uvicorn closes an idle connection after five seconds; one that we might pick up then is dropped before.
@@ -168,6 +168,11 @@ class ChatClient:
                         )
             await self._wait_to_repeat(asking, trouble)
 
+    async def while_nobody_asks(self, start_again: Callable[[], Awaitable[Sequence[Endpoint]]]) -> None:
+        """Let requests under way end, hold the next ones back, and send those to where the server answers then."""
+        async with self._gate.alone():
+            self._lanes.replace(await start_again())
+
     async def metrics(self) -> Load:
         """The servers' load; fields are None where none of them tells."""
         return total(await asyncio.gather(*(self._load(endpoint) for endpoint in self._lanes.endpoints)))
@@ -192,12 +197,12 @@ class ChatClient:
         try:
             async with asyncio.timeout(self._request_timeout_s):
                 url = endpoint.url("chat/completions")
-                async with self._http.stream("POST", url, content=body, headers=headers) as streamed:
-                    response = await _whole(streamed)
-            answer = read_answer(endpoint, response, time.monotonic() - started)
+                async with self._http.stream("POST", url, content=body, headers=headers) as response:
+                    answer = await receive(endpoint, response, started)
             self._check_model(endpoint, answer)
         except TimeoutError:
-            raise Trouble(Kind.TIMEOUT, f"no complete answer within {self._request_timeout_s:g} s") from None
+            used = f"no complete answer after {time.monotonic() - started:.1f} s"
+            raise Trouble(Kind.TIMEOUT, f"{used}; request_timeout_s allows {self._request_timeout_s:g} s") from None
         except httpx.HTTPError as error:
             raise transport_trouble(endpoint, error) from None
         except PageError:
@@ -300,8 +305,10 @@ class ChatClient:
             self._verdicts += 1
             raise self._verdict(asking)
         places = ", ".join(endpoint.label for endpoint in self._lanes.endpoints)
+        used = now - self._trouble_since if self._trouble_since is not None else self._patience_s
         raise ServerUnavailable(
-            f"No page succeeded at {places} for {self._patience_s:g} s; last seen: {asking.detail or 'no answer'}.",
+            f"No page succeeded at {places} for {used:.1f} s; server_patience_s allows {self._patience_s:g} s. "
+            f"Last seen: {asking.detail or 'no answer'}.",
             remedy="See to the server and run again: what was committed stays.",
         )
 
@@ -320,18 +327,6 @@ class ChatClient:
         except httpx.HTTPError:
             return Load()
         return parse_metrics(response.text) if response.status_code == 200 else Load()
-
-
-async def _whole(streamed: httpx.Response) -> httpx.Response:
-    """The response once its body is here; one without end is not waited for, and held in no memory."""
-    body = bytearray()
-    async for chunk in streamed.aiter_bytes():
-        body += chunk
-        if len(body) > LARGEST_ANSWER_BYTES:
-            raise Trouble(Kind.BROKEN, f"an answer of more than {LARGEST_ANSWER_BYTES >> 20} MiB")
-    # The body is decoded by now, so its encoding must not be told again.
-    headers = {name: value for name, value in streamed.headers.items() if name in {"retry-after", "content-type"}}
-    return httpx.Response(streamed.status_code, headers=headers, content=bytes(body))
 
 
 def _http_client(endpoints: Sequence[Endpoint], connect_timeout_s: float, verify: bool | str) -> httpx.AsyncClient:

@@ -67,7 +67,7 @@ class KeepAlive:
                 log,
             )
             try:
-                return await self._start_again()
+                return await self.start_again()
             except ServerUnavailable as error:
                 why, log = "did not start again", f"    {error}"
         raise ServerUnavailable(
@@ -75,7 +75,13 @@ class KeepAlive:
             remedy="What was committed stays; the same command goes on from there.",
         )
 
-    async def _start_again(self) -> tuple[Endpoint, ...]:
+    async def start_again(self) -> tuple[Endpoint, ...]:
+        """End the server and start it; takes nothing from the budget.
+
+        Raises:
+            ServerUnavailable: it did not start.
+            ConfigurationError: it cannot start any more as it is configured.
+        """
         try:
             await asyncio.to_thread(self._server.restart)
             return await asyncio.to_thread(self._server.endpoints)

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import os
-import re
-import shutil
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from pdfocr_core.errors import ConfigurationError
-from pdfocr_core.serving.vllm import find_vllm, local_model
+from pdfocr_core.errors import ConfigurationError, PdfocrError
+from pdfocr_core.serving.hub import REMEDY, download, hub_cache, is_cached, is_offline, remedy
+from pdfocr_core.serving.vllm import check_directory, find_vllm, local_model
+from pdfocr_core.serving.vllm_version import VersionRange, installed_version, program_output
+from pdfocr_core.serving.weights import cache_folder, find_weights, free_bytes
+from pdfocr_core.store import is_url
 
 __all__ = ["Check", "check_context", "check_disk", "check_gpu", "check_model", "check_vllm", "preflight"]
 
-# Importing vLLM for its version alone takes ten seconds on a slow machine.
-VERSION_TIMEOUT_S = 120.0
 GPU_TIMEOUT_S = 20.0
 # A GPU with less than this share free would make vLLM give up at its default memory utilisation.
 FREE_SHARE = 0.9
@@ -47,26 +45,49 @@ def preflight(
     image_tokens: int | None = None,
     max_tokens: int | None = None,
     max_model_len: int | None = None,
-    weight_bytes: int = 0,
+    revision: str | None = None,
+    size: str = "",
+    cache: Path | None = None,
 ) -> list[Check]:
     """Everything that can be known without loading the model; never raises.
 
     Args:
-        model: hub id or local directory.
+        model: hub id, local directory or prefix of an object store.
         executable: the `vllm` program, if not the one that would be found.
         min_version: the first vLLM version that serves the model.
         max_version: the last one.
         image_tokens: tokens of the largest page picture.
         max_tokens: tokens of the longest answer.
         max_model_len: tokens of a whole request and its answer.
-        weight_bytes: size of the weights to download; 0 when not known.
+        revision: of the weights at the hub.
+        size: of the model as its profile has it, such as `7B`, for when the hub does not tell.
+        cache: the folder for weights that come from an object store.
     """
-    checks = [check_vllm(executable, min_version, max_version), check_gpu(), check_model(model)]
+    checks = [check_vllm(executable, min_version, max_version), check_gpu()]
+    if is_url(model):
+        checks += check_weights(model, cache or cache_folder())
+    else:
+        checks.append(check_model(model, revision))
     if image_tokens and max_tokens and max_model_len:
         checks.append(check_context(image_tokens, max_tokens, max_model_len))
-    if not Path(model).expanduser().is_dir():
-        checks.append(check_disk(hub_cache(), weight_bytes))
+    if not is_url(model) and not Path(model).expanduser().is_dir():
+        coming = download(model, revision, size=size)
+        checks.append(check_disk(hub_cache(), coming.size or 0, coming.source))
     return checks
+
+
+def check_weights(url: str, cache: Path) -> list[Check]:
+    """Whether an object store has a model, and whether it fits on the disk that keeps it."""
+    try:
+        weights = find_weights(url)
+    except PdfocrError as error:
+        return [Check("model", ok=False, detail=str(error.args[0]), remedy=error.remedy)]
+    size = f"{weights.size / 1e9:.1f} GB in {len(weights.objects)} files"
+    if (cache / weights.name).is_dir():
+        return [Check("model", ok=True, detail=f"{url}, {size}, downloaded already")]
+    remedy = "Free space, or set cache_dir (PDFOCR_CACHE_DIR) to a directory on a larger disk."
+    disk = check_disk(cache, weights.size, "the listing", remedy)
+    return [Check("model", ok=True, detail=f"{url}, {size}"), disk]
 
 
 def check_vllm(executable: str | None = None, minimum: str | None = None, maximum: str | None = None) -> Check:
@@ -75,26 +96,19 @@ def check_vllm(executable: str | None = None, minimum: str | None = None, maximu
         program = find_vllm(executable)
     except ConfigurationError as error:
         return Check("vllm", ok=False, detail="not found", remedy=error.remedy)
-    said = _output([program, "--version"], VERSION_TIMEOUT_S)
-    found = re.search(r"\d+\.\d+[\w.+]*", said or "")
-    if found is None:
+    version = installed_version(program)
+    if version is None:
         return Check("vllm", ok=False, detail=f"{program} does not tell its version", remedy="Install it anew.")
-    version = found[0]
-    bounds = " and ".join(
-        words for words in (minimum and f"at least {minimum}", maximum and f"at most {maximum}") if words
-    )
-    numbers = _numbers(version)
-    # `at most 0.29` includes 0.29.1: a bound speaks for as many numbers as it has.
-    too_old = minimum is not None and numbers < _numbers(minimum)
-    too_new = maximum is not None and numbers[: len(_numbers(maximum))] > _numbers(maximum)
-    if too_old or too_new:
-        return Check("vllm", ok=False, detail=f"version {version}", remedy=f"The model needs vLLM {bounds}.")
+    wanted = VersionRange(minimum, maximum)
+    if version not in wanted:
+        remedy = f"The model needs vLLM {wanted}. {wanted.remedy}"
+        return Check("vllm", ok=False, detail=f"version {version}", remedy=remedy)
     return Check("vllm", ok=True, detail=f"version {version}")
 
 
 def check_gpu() -> Check:
     """Whether a GPU is visible and free; vLLM's CPU build is the user's own choice and needs none."""
-    said = _output(
+    said = program_output(
         ["nvidia-smi", "--query-gpu=name,memory.total,memory.free", "--format=csv,noheader,nounits"], GPU_TIMEOUT_S
     )
     if not said:
@@ -113,21 +127,21 @@ def check_gpu() -> Check:
     return Check("gpu", ok=True, detail=names)
 
 
-def check_model(model: str) -> Check:
-    """Whether the model is a directory that looks like one, or a name for the hub."""
+def check_model(model: str, revision: str | None = None) -> Check:
+    """Whether the model is a directory that looks like one, or a name for the hub; offline, whether it is in the cache."""
     try:
-        path = Path(local_model(model))
+        found = local_model(model)
+        check_directory(found)
     except ConfigurationError as error:
-        return Check("model", ok=False, detail=f"no directory {model}", remedy=error.remedy)
-    if not path.is_dir():
-        offline = os.environ.get("HF_HUB_OFFLINE", "").lower() in {"1", "true", "yes", "on"}
-        where = "the local cache only (HF_HUB_OFFLINE is set)" if offline else "the hub"
-        return Check("model", ok=True, detail=f"{model} from {where}")
-    if not (path / "config.json").is_file():
-        return Check(
-            "model", ok=False, detail=f"{path} has no config.json", remedy="Name the directory that holds the weights."
-        )
-    return Check("model", ok=True, detail=str(path))
+        return Check("model", ok=False, detail=str(error.args[0]), remedy=error.remedy)
+    if Path(found).is_dir():
+        return Check("model", ok=True, detail=found)
+    cached = is_cached(model, revision)
+    if is_offline():
+        where = "in the local cache, and nothing else is used: HF_HUB_OFFLINE is set"
+        detail = f"{model} is {'' if cached else 'not '}{where}"
+        return Check("model", ok=cached, detail=detail, remedy="" if cached else remedy())
+    return Check("model", ok=True, detail=f"{model} from {'the local cache' if cached else 'the hub'}")
 
 
 def check_context(image_tokens: int, max_tokens: int, max_model_len: int) -> Check:
@@ -144,40 +158,20 @@ def check_context(image_tokens: int, max_tokens: int, max_model_len: int) -> Che
     )
 
 
-def check_disk(directory: Path, needed_bytes: int) -> Check:
-    """Whether the weights fit on the disk that caches them."""
-    existing = next(parent for parent in (directory, *directory.parents) if parent.exists())
-    free = shutil.disk_usage(existing).free
-    detail = f"{free / 1e9:.1f} GB free in {directory}"
-    if free >= needed_bytes:
-        return Check("disk", ok=True, detail=detail)
-    return Check(
-        "disk",
-        ok=False,
-        detail=f"{detail}, {needed_bytes / 1e9:.1f} GB needed",
-        remedy="Free space, or set HF_HOME to a directory on a larger disk.",
-    )
+def check_disk(directory: Path, needed_bytes: int, source: str = "", remedy: str = REMEDY) -> Check:
+    """Whether the weights fit on the disk that caches them.
 
-
-def hub_cache() -> Path:
-    """Where the hub's client keeps weights."""
-    if cache := os.environ.get("HF_HUB_CACHE"):
-        return Path(cache).expanduser().absolute()
-    return Path(os.environ.get("HF_HOME") or "~/.cache/huggingface").expanduser().absolute() / "hub"
+    Args:
+        directory: the cache.
+        needed_bytes: still to come; 0 when nothing is, or nobody knows.
+        source: who says so.
+        remedy: when they do not.
+    """
+    free = free_bytes(directory)
+    told = f" ({source})" if source else ""
+    detail = f"{free / 1e9:.1f} GB free in {directory}, {needed_bytes / 1e9:.1f} GB to download{told}"
+    return Check("disk", ok=free >= needed_bytes, detail=detail, remedy="" if free >= needed_bytes else remedy)
 
 
 def _is_busy(total: str, free: str) -> bool:
     return total.isdigit() and free.isdigit() and int(free) < FREE_SHARE * int(total)
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(number) for number in re.findall(r"\d+", version.partition("+")[0])[:3])
-
-
-def _output(argv: list[str], timeout_s: float) -> str | None:
-    """What a program prints; None when it is missing, fails or hangs."""
-    try:
-        done = subprocess.run(argv, capture_output=True, text=True, errors="replace", timeout=timeout_s, check=False)
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return done.stdout.strip() if done.returncode == 0 else None

@@ -7,6 +7,7 @@ import os
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import httpx
@@ -49,7 +50,7 @@ class RemoteServer(InferenceServer):
         key_header: str = "Authorization",
         headers: Mapping[str, str] | None = None,
         verify: bool | str = True,
-        wait_s: float = 20.0,
+        wait_s: float = 8.0,
         check_models: bool = True,
         canary: Canary | None = None,
     ) -> None:
@@ -76,27 +77,53 @@ class RemoteServer(InferenceServer):
         self._canary = canary
         self._lock = threading.Lock()
         self._interrupted = threading.Event()
+        self._one_answered = threading.Event()
         self._ready: tuple[Endpoint, ...] = ()
 
     def start(self) -> Endpoint:
-        """Check that every URL answers and serves the model; see InferenceServer."""
+        """Check that the URLs answer and serve the model; see InferenceServer."""
         return self.endpoints()[0]
 
     def endpoints(self) -> tuple[Endpoint, ...]:  # noqa: D102 - see InferenceServer
         with self._lock:
             if not self._ready:
-                key = self._api_key or os.environ.get(self._key_variable) or None
-                found = [self._attach(replace(plain, api_key=key)) for plain in self._plain]
+                found = self._attach_all()
                 if len(names := {endpoint.model for endpoint in found}) > 1:
                     raise ConfigurationError(
                         f"The servers serve different models: {', '.join(sorted(names))}.",
                         remedy="Give only URLs of servers with the same model.",
                     )
-                if self._canary is not None:
-                    for endpoint in found:
-                        self._canary(endpoint)
                 self._ready = tuple(found)
             return self._ready
+
+    def _attach_all(self) -> list[Endpoint]:
+        """Every URL with its served model, those that answer first; one that does not yet may come later.
+
+        Raises:
+            ServerUnavailable: none answers.
+        """
+        self._one_answered.clear()
+        key = self._api_key or os.environ.get(self._key_variable) or None
+        plain = [replace(endpoint, api_key=key) for endpoint in self._plain]
+        with ThreadPoolExecutor(len(plain), thread_name_prefix="attach") as threads:
+            tried = [threads.submit(self._attach, endpoint) for endpoint in plain]
+        there: list[Endpoint] = []
+        silent: list[tuple[Endpoint, ServerUnavailable]] = []
+        for endpoint, one in zip(plain, tried, strict=True):
+            try:
+                there.append(one.result())
+            except ServerUnavailable as error:
+                silent.append((endpoint, error))
+        if not there:
+            raise silent[0][1]
+        if self._canary is not None:
+            for endpoint in there:
+                self._canary(endpoint)
+        for endpoint, trouble in silent:
+            logger.warning("%s The other servers read; this one is tried again now and then.", trouble)
+            # It is taken to serve what the others do; were it not so, its first answer would say so.
+            there.append(replace(endpoint, model=there[0].model))
+        return there
 
     def stop(self) -> None:
         """Forget the endpoints; the servers go on."""
@@ -144,6 +171,7 @@ class RemoteServer(InferenceServer):
             try:
                 response = self._get(endpoint, endpoint.url("models"))
                 if response.status_code == 200:
+                    self._one_answered.set()
                     return _parse_models(endpoint, response)
                 explain_status(endpoint, response.status_code)
                 trouble = f"HTTP {response.status_code}"
@@ -154,7 +182,9 @@ class RemoteServer(InferenceServer):
                         remedy="Set `verify` to the file of the certificate authority that signed it.",
                     ) from None
                 trouble = endpoint.redact(str(error)) or type(error).__name__
-            if time.monotonic() >= deadline or self._interrupted.wait(RETRY_INTERVAL_S):
+            # With one that reads, the others may as well come later.
+            over = time.monotonic() >= deadline or self._one_answered.is_set()
+            if over or self._interrupted.wait(RETRY_INTERVAL_S):
                 raise ServerUnavailable(
                     f"{endpoint.label} does not answer: {trouble}.",
                     remedy="Check the URL, and that the server runs and is reachable from here.",

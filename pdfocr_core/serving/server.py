@@ -21,6 +21,9 @@ class InferenceServer(ABC):
     restartable = False
     """Whether starting it again is ours to do."""
 
+    streams_in_parts = False
+    """Whether it was started so that a stream has many tokens in one part."""
+
     @abstractmethod
     def start(self) -> Endpoint:
         """Make it ready and say where it answers; does nothing more when it is ready already.

@@ -57,9 +57,12 @@ class _Level(NamedTuple):
     relative: str
     depth: int
     taken: bool  # a pattern matched this folder or one above, so everything in it is meant
+    after: str  # a path below this folder; what comes up to there was given before
 
 
-def walk(folder: str, *, is_known: IsKnown, exclude: Path | None = None, glob: Glob | None = None) -> Iterator[Found]:
+def walk(
+    folder: str, *, is_known: IsKnown, exclude: Path | None = None, glob: Glob | None = None, after: str = ""
+) -> Iterator[Found]:
     """Everything in a folder and below, or all of it that matches a pattern, in the order of the names.
 
     Links to folders are not followed: they could lead in circles or out of what the user named. A folder that matches
@@ -70,9 +73,10 @@ def walk(folder: str, *, is_known: IsKnown, exclude: Path | None = None, glob: G
         is_known: see `look_at`.
         exclude: a folder that is not entered: the workspace.
         glob: what paths below `folder` must match.
+        after: a path below `folder`: go on behind it, whether it is still there or not.
     """
     excluded = _identity(exclude)
-    levels = [_Level(_entries(folder), "", 1, glob is None)]
+    levels = [_Level(_entries(folder, after), "", 1, glob is None, after)]
     while levels:
         level = levels[-1]
         entry = next(level.entries, None)
@@ -88,18 +92,23 @@ def walk(folder: str, *, is_known: IsKnown, exclude: Path | None = None, glob: G
         deeper = taken or glob is None or glob.depth is None or level.depth < glob.depth
         if not deeper or is_hidden(entry.name) or _is_same(entry, excluded):
             continue
+        first, _, rest = level.after.partition("/")
+        below = rest if entry.name == first else ""
         try:
-            entries = _entries(entry.path)
+            entries = _entries(entry.path, below)
         except OSError as error:
             trouble = as_document_error(entry.path, error)
             yield Found(os.path.abspath(entry.path), "unreadable", 0, problem=trouble.reason, detail=trouble.detail)  # noqa: PTH100
             continue
-        levels.append(_Level(entries, f"{relative}/", level.depth + 1, taken))
+        levels.append(_Level(entries, f"{relative}/", level.depth + 1, taken, below))
 
 
-def _entries(folder: str) -> Iterator[os.DirEntry[str]]:
+def _entries(folder: str, after: str) -> Iterator[os.DirEntry[str]]:
+    """What is in a folder, from the entry that leads to `after` on."""
+    first, _, rest = after.partition("/")
     with os.scandir(folder) as entries:
-        return iter(sorted(entries, key=lambda entry: entry.name))
+        left = [entry for entry in entries if entry.name > first or (rest and entry.name == first)]
+    return iter(sorted(left, key=lambda entry: entry.name))
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:

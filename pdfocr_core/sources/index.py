@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pdfocr_core.documents import Document, PageGroup
+from pdfocr_core.marks import Mark, MarkKind
 from pdfocr_core.settings import IndexSettings
 from pdfocr_core.sources.archive_listing import list_archive
 from pdfocr_core.sources.counting import PageCounter, count_pages
@@ -21,10 +22,11 @@ from pdfocr_core.sources.judge import What
 from pdfocr_core.sources.known import Known
 from pdfocr_core.sources.listing import expand
 from pdfocr_core.sources.opening import Stores
+from pdfocr_core.sources.presence import Presence
 from pdfocr_core.store import StoreOpener, open_store
 from pdfocr_core.workspace import IndexRow, Workspace
 
-__all__ = ["IndexReport", "update_index"]
+__all__ = ["IndexReport", "index_rows", "update_index"]
 
 _BATCH_DOCUMENTS = 50_000
 
@@ -39,6 +41,8 @@ class IndexReport:
         groups: the keys of the new groups.
         ignored: files and members that are no documents.
         bytes: size of the new documents.
+        gone: documents of the index whose source is not there any more, found by this indexing.
+        returned: documents that were gone or superseded and are there again at that version.
         seconds: how long it took.
     """
 
@@ -47,6 +51,8 @@ class IndexReport:
     groups: list[str]
     ignored: int
     bytes: int
+    gone: int
+    returned: list[Mark]
     seconds: float
 
 
@@ -74,9 +80,15 @@ def update_index(
     started = time.monotonic()
     known = Known()
     known.refresh(workspace)
-    listing = _Listing(known, settings, Stores(opener))
+    presence = Presence(workspace)
+    listing = _Listing(known, settings, Stores(opener), presence)
     found_in = expand(
-        sources, exclude=workspace.url, is_known=known.holds, opener=opener, missing_ok=not settings.require_sources
+        sources,
+        exclude=workspace.url,
+        is_known=known.holds,
+        opener=opener,
+        missing_ok=not settings.require_sources,
+        on_listed=presence.listed,
     )
     writer = _Writer(workspace, known, settings, counter if settings.count_pages else None)
     for found in found_in:
@@ -84,12 +96,18 @@ def update_index(
         if len(listing.fresh) >= _BATCH_DOCUMENTS:
             writer.write(listing.take())
     writer.write(listing.take())
+    known.clear()  # what follows takes as much memory
+    marks = presence.marks()
+    if marks and not workspace.marks.append(marks, workspace.next_batch()):
+        marks = []  # another indexing was faster; the next one sees what is true then
     return IndexReport(
         documents=listing.known_documents + writer.documents,
         new_documents=writer.documents,
         groups=writer.groups,
         ignored=listing.ignored,
         bytes=writer.bytes,
+        gone=sum(mark.kind is MarkKind.GONE for mark in marks),
+        returned=[mark for mark in marks if mark.kind is MarkKind.LIVE],
         seconds=time.monotonic() - started,
     )
 
@@ -116,20 +134,22 @@ class _Writer:
             for group in groups:
                 self._workspace.write_manifest(group)
             name = self._known.next_batch
-            won = self._workspace.append_index(_rows(groups), name)
-            self._known.refresh(self._workspace)
-            if won:
+            if self._workspace.append_index(index_rows(groups), name):
+                # A listing names nothing twice, so what is new need not be remembered beside what was there before.
+                self._known.pass_by(f"index/{name}.csv.zst")
                 self.groups += [group.key for group in groups]
                 self.documents += len(fresh)
                 self.bytes += sum(document.bytes for document in fresh)
                 return
+            self._known.refresh(self._workspace)
             fresh = [document for document in fresh if not self._known.holds_document(document)]
 
 
 class _Listing:
     """What the sources hold, sorted into known, new and ignored."""
 
-    def __init__(self, known: Known, settings: IndexSettings, stores: Stores) -> None:
+    def __init__(self, known: Known, settings: IndexSettings, stores: Stores, presence: Presence) -> None:
+        self._presence = presence
         self._known = known
         self._settings = settings
         self._stores = stores
@@ -139,6 +159,7 @@ class _Listing:
 
     def add(self, found: Found) -> None:
         """Take one file or object in."""
+        self._presence.saw(found)
         if found.known:
             self.known_documents += self._known.count(found)
         elif found.what is What.IGNORED:
@@ -146,6 +167,8 @@ class _Listing:
         elif found.what is What.ARCHIVE:
             contents = list_archive(found, self._stores, self._settings.archive_limits)
             self.ignored += contents.ignored
+            whole = not any(document.url == found.url for document in contents.documents)
+            self._presence.saw_archive(found, [one.document_id for one in contents.documents], whole=whole)
             for document in contents.documents:
                 self._take(document)
         else:
@@ -163,7 +186,8 @@ class _Listing:
             self.fresh.append(document)
 
 
-def _rows(groups: Sequence[PageGroup]) -> Iterator[IndexRow]:
+def index_rows(groups: Sequence[PageGroup]) -> Iterator[IndexRow]:
+    """What the index says of these groups."""
     for group in groups:
         for document in group.documents:
             yield IndexRow(

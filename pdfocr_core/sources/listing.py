@@ -7,19 +7,20 @@ A source is a file, a folder, a pattern (`*`, `?`, `[…]`, `**`), a URL of an o
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from hashlib import sha256
 from pathlib import Path
-from urllib.parse import unquote
 
 from pdfocr_core.errors import ConfigurationError, Reason
 from pdfocr_core.sources.files import look_at, walk
 from pdfocr_core.sources.found import Found, IsKnown, nothing_known
+from pdfocr_core.sources.identities import Identities
 from pdfocr_core.sources.judge import What
 from pdfocr_core.sources.names import Glob, split_glob
 from pdfocr_core.sources.objects import find_objects
 from pdfocr_core.sources.opening import Stores
+from pdfocr_core.sources.overlap import identity_of, local_path, may_overlap
+from pdfocr_core.sources.presence import Extent
 from pdfocr_core.sources.sniff import Kind
 from pdfocr_core.store import StoreOpener, is_url, open_store
 
@@ -34,6 +35,7 @@ def expand(
     opener: StoreOpener = open_store,
     after: str = "",
     missing_ok: bool = False,
+    on_listed: Callable[[Extent], None] | None = None,
 ) -> Iterator[Found]:
     """List what the sources hold, each file or object once, folders in the order of the names.
 
@@ -42,26 +44,21 @@ def expand(
         exclude: the workspace, a path or a URL; it is never entered.
         is_known: what is already indexed; of that only the URL and the version are looked at.
         opener: opens buckets.
-        after: go on after this key; for a single source that is a prefix or pattern on an object store.
+        after: go on after this key or local path; for a single source that is a prefix, a folder or a pattern.
         missing_ok: pass by sources that hold nothing.
+        on_listed: told of every folder, prefix or pattern that holds something and was listed to its end.
 
     Raises:
         ConfigurationError: a source is not there, or a pattern or list finds nothing.
     """
-    lister = _Lister(exclude, is_known, opener, after)
+    lister = _Lister(exclude, is_known, opener, after, on_listed)
     named = list(sources)
-    # One folder or prefix names nothing twice; what is seen need not be kept then, which matters for millions of keys.
-    unique = len(named) == 1 and not _is_list_name(named[0])
-    seen: set[bytes] = set()
+    # Sources that cannot overlap name nothing twice; what is seen need not be kept then.
+    seen = Identities() if may_overlap(named) else None
     for source in named:
         try:
             for found in lister.expand(source):
-                if unique:
-                    yield found
-                    continue
-                identity = sha256(found.url.encode("utf-8", "surrogateescape")).digest()[:16]
-                if identity not in seen:
-                    seen.add(identity)
+                if seen is None or seen.add(identity_of(found.url)):
                     yield found
         except ConfigurationError as error:
             if not missing_ok or error.code != "source_not_found":
@@ -69,13 +66,21 @@ def expand(
 
 
 class _Lister:
-    def __init__(self, exclude: str | Path | None, is_known: IsKnown, opener: StoreOpener, after: str) -> None:
+    def __init__(
+        self,
+        exclude: str | Path | None,
+        is_known: IsKnown,
+        opener: StoreOpener,
+        after: str,
+        on_listed: Callable[[Extent], None] | None,
+    ) -> None:
         text = str(exclude) if exclude is not None else ""
         self._exclude_path = Path(text).absolute() if text and not is_url(text) else None
         self._exclude_url = text if is_url(text) else None
         self._is_known = is_known
         self._stores = Stores(opener)
         self._after = after
+        self._on_listed = on_listed
 
     def expand(self, source: str) -> Iterator[Found]:
         """All that one source means, lists included."""
@@ -85,7 +90,7 @@ class _Lister:
             else:
                 yield from self._objects(source)
             return
-        path = _local_path(source)
+        path = local_path(source)
         if not os.path.lexists(path):
             yield from self._pattern(path)
         elif Path(path).is_dir():
@@ -100,9 +105,15 @@ class _Lister:
                 yield found
 
     def _objects(self, url: str) -> Iterator[Found]:
-        return find_objects(
+        several = False
+        for found in find_objects(
             url, self._stores, is_known=self._is_known, exclude=self._exclude_url, after=self._after or None
-        )
+        ):
+            several = not found.named
+            yield found
+        extent = Extent.of_objects(url, self._exclude_url) if several and not self._after else None
+        if extent is not None and self._on_listed is not None:
+            self._on_listed(extent)
 
     def _folder(self, path: str, glob: Glob | None = None) -> Iterator[Found]:
         if self._exclude_path and self._exclude_path.exists() and Path(path).samefile(self._exclude_path):
@@ -111,14 +122,22 @@ class _Lister:
                 code="source_is_workspace",
                 remedy="Name another folder with --workspace, or the folder inside it that holds the documents.",
             )
+        empty = True
         try:
-            yield from walk(path, is_known=self._is_known, exclude=self._exclude_path, glob=glob)
+            for found in walk(
+                path, is_known=self._is_known, exclude=self._exclude_path, glob=glob, after=self._after_in(path)
+            ):
+                empty = False
+                yield found
         except OSError as error:
             raise ConfigurationError(
                 f"{path} cannot be listed: {error.strerror or error}.",
                 code="source_unreadable",
                 remedy="Check the folder's permissions and the disk or network it is on.",
             ) from error
+        if not empty and not self._after and self._on_listed is not None:
+            exclude = str(self._exclude_path) if self._exclude_path else None
+            self._on_listed(Extent.of_folder(path, glob.regex if glob else None, exclude))
 
     def _pattern(self, path: str) -> Iterator[Found]:
         glob = split_glob(path)
@@ -131,8 +150,13 @@ class _Lister:
         for found in self._folder(base, glob):
             empty = False
             yield found
-        if empty:
+        if empty and not self._after:
             raise _not_found(path, "nothing matches the pattern")
+
+    def _after_in(self, folder: str) -> str:
+        """Where to go on in a folder; at its beginning when what was given last is not below it."""
+        above = f"{os.path.abspath(folder).rstrip('/')}/"  # noqa: PTH100 - links stay as the user wrote them
+        return self._after.removeprefix(above) if self._after.startswith(above) else ""
 
     def _remote_list(self, url: str) -> Iterator[Found]:
         store, name = self._stores.locate(url)
@@ -186,14 +210,10 @@ def _is_text(found: Found) -> bool:
     return found.what is What.DOCUMENT and found.problem is Reason.NOT_A_PDF
 
 
-def _local_path(source: str) -> str:
-    return unquote(source.removeprefix("file://")) if source.startswith("file://") else os.path.expanduser(source)  # noqa: PTH111
-
-
 def _joined(folder: str, line: str) -> str:
     if is_url(line):
         return line
-    return f"{folder}/{line}" if is_url(folder) else os.path.join(folder, _local_path(line))  # noqa: PTH118
+    return f"{folder}/{line}" if is_url(folder) else os.path.join(folder, local_path(line))  # noqa: PTH118
 
 
 def _not_found(source: str, why: str) -> ConfigurationError:

@@ -105,7 +105,7 @@ def _regex(segments: tuple[str, ...]) -> re.Pattern[str]:
     for position, segment in enumerate(segments):
         last = position == len(segments) - 1
         if segment == "**":
-            parts.append(".*" if last else "(?:[^/]+/)*")
+            parts.append(".*" if last else "(?:[^/]*/)*")
         else:
             parts.append(_segment(segment) + ("" if last else "/"))
     return re.compile("".join(parts), re.DOTALL)

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from contextlib import suppress
 
-from pdfocr_core.errors import ConfigurationError, Reason
+from pdfocr_core.errors import ConfigurationError, Reason, StoreUnavailable
 from pdfocr_core.sources.found import Found, IsKnown
 from pdfocr_core.sources.judge import What, judge
 from pdfocr_core.sources.names import is_hidden, split_glob
 from pdfocr_core.sources.opening import Stores, object_version
 from pdfocr_core.sources.sniff import HEAD_BYTES, sniff
 from pdfocr_core.store import Store, StoredObject
+from pdfocr_core.store_errors import KeyRefused
 
 __all__ = ["find_objects", "look_at_object"]
-
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
 def look_at_object(url: str, stores: Stores, *, is_known: IsKnown) -> Found | None:
@@ -24,12 +21,14 @@ def look_at_object(url: str, stores: Stores, *, is_known: IsKnown) -> Found | No
     store, key = stores.locate(url)
     if not key or key.endswith("/"):
         return None
-    if _unnameable(key):
+    if not store.can_name(key):
         return Found(url, "unnameable", 0, named=True, problem=Reason.UNNAMEABLE_KEY)
     try:
         head = store.head(key)
     except FileNotFoundError:
         return None
+    except KeyRefused as error:
+        return Found(url, "unnameable", 0, named=True, problem=Reason.UNNAMEABLE_KEY, detail=str(error))
     version = object_version(head)
     if is_known(url, version):
         return Found(url, version, head.size, named=True, known=True)
@@ -57,7 +56,9 @@ def find_objects(
     store, key = stores.locate(url)
     root = url[: len(url) - len(key)].rstrip("/")
     glob = split_glob(key)
-    prefix = (glob.base if glob else key).strip("/")
+    prefix = (glob.base if glob else key).rstrip("/")
+    if not store.can_name("/"):
+        prefix = prefix.lstrip("/")
     skip = f"{exclude.rstrip('/')}/" if exclude else None
     empty = after is None
     for stored in _listing(store, prefix, after):
@@ -66,7 +67,7 @@ def find_objects(
         if (skip and found_url.startswith(skip)) or (glob and not glob.regex.fullmatch(below)):
             continue
         empty = False
-        yield _listed(stored, found_url, below, is_known)
+        yield _listed(stored, found_url, below, is_known, readable=store.can_name(stored.name))
     if empty:
         raise ConfigurationError(
             f"{url}: no object is there.",
@@ -76,11 +77,18 @@ def find_objects(
 
 
 def _listing(store: Store, prefix: str, after: str | None) -> Iterator[StoredObject]:
-    with suppress(FileNotFoundError, ValueError):  # no such bucket, or a prefix that no listing can have
-        yield from store.list(prefix, offset=after)
+    begun = False
+    try:
+        for stored in store.list(prefix, offset=after):
+            begun = True
+            yield stored
+    except (FileNotFoundError, ValueError) as error:
+        # No such bucket, or a prefix that no listing can have. What was cut short must not pass for the whole.
+        if begun:
+            raise StoreUnavailable(f"{store.url}: the listing ended early: {error}") from error
 
 
-def _listed(stored: StoredObject, url: str, below: str, is_known: IsKnown) -> Found:
+def _listed(stored: StoredObject, url: str, below: str, is_known: IsKnown, *, readable: bool) -> Found:
     version = object_version(stored)
     if any(is_hidden(segment) for segment in below.split("/")[:-1] if segment not in (".", "..")):
         return Found(url, version, stored.size, What.IGNORED)
@@ -89,14 +97,9 @@ def _listed(stored: StoredObject, url: str, below: str, is_known: IsKnown) -> Fo
     name = stored.name.rsplit("/", 1)[-1]
     verdict = judge(name, None, named=False)
     problem = verdict.problem
-    if verdict.what is not What.IGNORED and _unnameable(stored.name):
+    if verdict.what is not What.IGNORED and not readable:
         problem = Reason.UNNAMEABLE_KEY
     elif verdict.what is not What.IGNORED and not stored.size:
         problem = Reason.EMPTY_FILE
     what = What.DOCUMENT if problem else verdict.what
     return Found(url, version, stored.size, what, pages=verdict.pages, problem=problem)
-
-
-def _unnameable(key: str) -> bool:
-    """Whether the store library has no name for a key that S3 allows."""
-    return _CONTROL.search(key) is not None or any(segment in ("", ".", "..") for segment in key.split("/"))

@@ -10,6 +10,7 @@ from typing import Any, BinaryIO, NamedTuple, cast
 
 from pdfocr_core.errors import ConfigurationError, DocumentError, Reason
 from pdfocr_core.store import Store, StoredObject, StoreOpener, is_url, open_store
+from pdfocr_core.store_errors import KeyRefused, ObjectChanged
 
 __all__ = ["Opened", "Stores", "as_document_error", "local_version", "object_version"]
 
@@ -143,5 +144,9 @@ def as_document_error(url: str, error: OSError | ValueError) -> DocumentError:
     """What a failed read means for the document."""
     if isinstance(error, FileNotFoundError | NotADirectoryError):
         return DocumentError(Reason.SOURCE_MISSING, f"{url} is not there.")
+    if isinstance(error, ObjectChanged):
+        return DocumentError(Reason.SOURCE_CHANGED, f"{url} changed while it was read.")
+    if isinstance(error, KeyRefused):
+        return DocumentError(Reason.UNNAMEABLE_KEY, f"{url} is listed, but the store does not answer to this key.")
     text = (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__
     return DocumentError(Reason.SOURCE_UNREADABLE, f"{url} cannot be read: {text}.")

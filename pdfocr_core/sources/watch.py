@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 
 from pdfocr_core.errors import ConfigurationError
 from pdfocr_core.settings import WatchSettings
@@ -15,6 +16,7 @@ from pdfocr_core.sources.found import Found
 from pdfocr_core.sources.judge import What
 from pdfocr_core.sources.known import Known
 from pdfocr_core.sources.listing import expand
+from pdfocr_core.sources.overlap import local_path
 from pdfocr_core.store import StoreOpener, is_url
 
 __all__ = ["Look", "look_for_new"]
@@ -28,7 +30,7 @@ class Look:
 
     Attributes:
         source: which of the sources is being listed.
-        after: the last key listed of it.
+        after: the last key or local path listed of it.
         documents: new files and objects so far.
         pages: their pages, estimated from their sizes.
         digest: stands for the set of them, whatever their order.
@@ -58,13 +60,13 @@ def look_for_new(
 ) -> Look:
     """Go on with a look until its end or the bounds of one step; at the end `source` is the number of sources.
 
-    Only prefixes and patterns on object stores are left in the middle; other sources are listed whole.
+    Prefixes, folders and patterns are left in the middle; a list is looked through whole.
     """
     deadline = time.monotonic() + settings.max_seconds
     keys = 0
     while look.source < len(sources):
         source = sources[look.source]
-        divisible = is_url(source) and not source.lower().endswith(".txt")
+        divisible = _is_divisible(source)
         try:
             found_here = expand([source], exclude=exclude, is_known=known.holds, opener=opener, after=look.after)
             for found in found_here:
@@ -72,7 +74,7 @@ def look_for_new(
                 if not found.known and found.what is not What.IGNORED:
                     look = _with(look, found)
                 if divisible and (keys >= settings.max_keys or time.monotonic() > deadline):
-                    return replace(look, after=found.url.partition("://")[2].partition("/")[2])
+                    return replace(look, after=_place(found))
         except ConfigurationError as error:
             if error.code != "source_not_found":  # an inbox may be empty
                 raise
@@ -80,6 +82,16 @@ def look_for_new(
         if keys >= settings.max_keys or time.monotonic() > deadline:
             break
     return look
+
+
+def _is_divisible(source: str) -> bool:
+    if source.lower().endswith(".txt"):
+        return False
+    return (is_url(source) and not source.startswith("file://")) or not Path(local_path(source)).is_file()
+
+
+def _place(found: Found) -> str:
+    return found.url.partition("://")[2].partition("/")[2] if is_url(found.url) else found.url
 
 
 def _with(look: Look, found: Found) -> Look:

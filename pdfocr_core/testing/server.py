@@ -15,12 +15,13 @@ import socket
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from pdfocr_core.testing.plan import Fault, Plan
+from pdfocr_core.testing.streams import as_chunk, events
 
 __all__ = ["MODEL", "FaultServer", "fault_server", "good_text"]
 
@@ -31,6 +32,7 @@ _FRONT_MATTER = (
 )
 _TOKENS = 400  # of an answer that loops
 _CHUNK = b" " * 65536
+_PART_S = 0.002  # between two parts of a stream
 
 
 def good_text(digest: str) -> str:
@@ -48,20 +50,35 @@ class FaultServer(ThreadingHTTPServer):
         asked: requests by the digest of their picture.
         answered: good answers sent whole, by the same.
         met: how often each fault was played.
+        key: the only bearer token that is taken; None takes any.
         keys: every `Authorization` header that came.
+        refuses: fields of a request for which it is answered with 400.
+        offers: fields that its own description says it knows.
+        broken_off: streams that the client closed before their end.
     """
 
     daemon_threads = True
     request_queue_size = 256
 
     def __init__(
-        self, plan: Plan, *, host: str = "127.0.0.1", port: int = 0, model: str = MODEL, seconds: float = 0.0
+        self,
+        plan: Plan,
+        *,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        model: str = MODEL,
+        seconds: float = 0.0,
+        refuses: Collection[str] = (),
+        offers: Collection[str] = (),
     ) -> None:
         super().__init__((host, port), _Handler)
         self.plan, self.model, self.seconds = plan, model, seconds
+        self.refuses, self.offers = frozenset(refuses), frozenset(offers)
+        self.broken_off = 0
         self.asked: Counter[str] = Counter()
         self.answered: Counter[str] = Counter()
         self.met: Counter[Fault] = Counter()
+        self.key: str | None = None
         self.keys: set[str] = set()
         self.lock = threading.Lock()
         self._stopping = threading.Event()
@@ -119,11 +136,18 @@ class FaultServer(ThreadingHTTPServer):
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server: FaultServer
+    _interval = 0  # tokens in a part, where the client wants a stream
+    _counting = False
 
     def do_GET(self) -> None:
-        if self.path.split("?")[0].endswith("/models"):
+        if self._is_stranger() and not self.path.endswith("/health"):
+            self._send({"error": {"message": "Unauthorized."}}, status=401)
+        elif self.path.split("?")[0].endswith("/models"):
             entry = {"id": self.server.model, "object": "model", "max_model_len": 16384}
             self._send({"object": "list", "data": [entry]})
+        elif self.path.endswith("/openapi.json") and self.server.offers:
+            request = {"properties": dict.fromkeys(self.server.offers, True)}
+            self._send({"components": {"schemas": {"ChatCompletionRequest": request}}})
         else:
             self._send({}, status=200 if self.path.endswith("/health") else 404)
 
@@ -131,6 +155,14 @@ class _Handler(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         digest = _digest(body)
         server = self.server
+        if self._is_stranger():
+            self._send({"error": {"message": "Unauthorized."}}, status=401)
+            return
+        if refused := sorted(server.refuses & body.keys()):
+            self._send({"error": {"message": f"Unrecognized request argument supplied: {refused[0]}"}}, status=400)
+            return
+        self._interval = int(body.get("stream_interval") or 1) if body.get("stream") else 0
+        self._counting = bool((body.get("stream_options") or {}).get("continuous_usage_stats"))
         with server.lock:
             server.keys.add(self.headers.get("Authorization", ""))
             fault = server.plan.fault(digest, server.asked[digest])
@@ -144,10 +176,13 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             self._fail(fault, digest, int(body.get("max_tokens") or _TOKENS))
 
+    def _is_stranger(self) -> bool:
+        return self.server.key is not None and self.headers.get("Authorization") != f"Bearer {self.server.key}"
+
     def _answer(self, digest: str, **changes: Any) -> None:
         self.server.hold(self.server.seconds)
         answer = completion(self.server.model, _FRONT_MATTER + good_text(digest)) | changes
-        self._send(answer)
+        self._complete(answer)
         with self.server.lock:
             self.server.answered[digest] += 1
 
@@ -172,7 +207,8 @@ class _Handler(BaseHTTPRequestHandler):
             case Fault.FLOOD:
                 self._flood()
             case Fault.GARBAGE:
-                self._send_bytes(b"\x80\xff<html>" + digest.encode())
+                kind = "text/event-stream" if self._interval else "application/json"
+                self._send_bytes(b"data: \x80\xff<html>" + digest.encode() + b"\n\n", kind=kind)
             case _:
                 self._answer_badly(fault, digest, max_tokens)
 
@@ -186,21 +222,47 @@ class _Handler(BaseHTTPRequestHandler):
         good = _FRONT_MATTER + good_text(digest)
         match fault:
             case Fault.CLOSE:
-                self._send(completion(model, good), share=0.5)
+                self._complete(completion(model, good), share=0.5)
             case Fault.LOOP:
-                looping = "and so on " * max(1, min(max_tokens, _TOKENS))
-                self._send(completion(model, f"{good}\n{looping}", finish_reason="length"))
+                looping = "and so on " * max(1, max_tokens if self._interval else min(max_tokens, _TOKENS))
+                self._complete(completion(model, f"{good}\n{looping}", finish_reason="length"))
             case Fault.TRUNCATE:
-                self._send(completion(model, good[: len(good) - 30], finish_reason="length"))
+                self._complete(completion(model, good[: len(good) - 30], finish_reason="length"))
             case Fault.FOREIGN:
-                self._send(completion(model, json.dumps([{"category": "Text", "text": good_text(digest)}])))
+                self._complete(completion(model, json.dumps([{"category": "Text", "text": good_text(digest)}])))
             case Fault.USAGE:
                 self._answer(digest, usage={"prompt_tokens": -5, "completion_tokens": 1e400, "total_tokens": "many"})
             case Fault.OTHER_PAGE:
-                self._send(completion(model, _FRONT_MATTER + good_text(hashlib.sha256(digest.encode()).hexdigest())))
+                self._complete(
+                    completion(model, _FRONT_MATTER + good_text(hashlib.sha256(digest.encode()).hexdigest()))
+                )
             case _:
                 self.server.model = f"{model}-other"
                 self._answer(digest)
+
+    def _complete(self, answer: dict[str, Any], *, share: float = 1.0) -> None:
+        """Send a completion, or the first share of it, the way the client asked for it."""
+        if not self._interval:
+            self._send(answer, share=share)
+            return
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream; charset=utf-8")
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        parts = list(events(answer, interval=self._interval, counting=self._counting))
+        try:
+            for part in parts[: int(len(parts) * share)]:
+                self.wfile.write(as_chunk(part))
+                self.server.hold(_PART_S)
+        except OSError:
+            with self.server.lock:
+                self.server.broken_off += 1
+            self.close_connection = True
+            return
+        if share < 1:
+            self.close_connection = True
+        else:
+            self.wfile.write(as_chunk(b""))
 
     def _flood(self) -> None:
         self.send_response(200)
@@ -217,10 +279,16 @@ class _Handler(BaseHTTPRequestHandler):
         self._send_bytes(json.dumps(answer).encode(), status=status, headers=headers, share=share)
 
     def _send_bytes(
-        self, data: bytes, *, status: int = 200, headers: dict[str, str] | None = None, share: float = 1.0
+        self,
+        data: bytes,
+        *,
+        status: int = 200,
+        headers: dict[str, str] | None = None,
+        share: float = 1.0,
+        kind: str = "application/json",
     ) -> None:
         self.send_response(status)
-        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(data)))
         for name, value in (headers or {}).items():
             self.send_header(name, value)
@@ -255,10 +323,16 @@ def _digest(body: dict[str, Any]) -> str:
 
 @contextmanager
 def fault_server(
-    plan: Plan | None = None, *, port: int = 0, model: str = MODEL, seconds: float = 0.0
+    plan: Plan | None = None,
+    *,
+    port: int = 0,
+    model: str = MODEL,
+    seconds: float = 0.0,
+    refuses: Collection[str] = (),
+    offers: Collection[str] = (),
 ) -> Iterator[FaultServer]:
     """A running server on the loopback address; ended at the end."""
-    server = FaultServer(plan or Plan(), port=port, model=model, seconds=seconds)
+    server = FaultServer(plan or Plan(), port=port, model=model, seconds=seconds, refuses=refuses, offers=offers)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
     thread.start()
     try:

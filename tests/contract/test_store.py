@@ -144,3 +144,18 @@ def test_an_unknown_scheme_is_said(url: str) -> None:
         open_store(url)
     with pytest.raises(ConfigurationError, match="s3://"):
         Stores(store_opener(None)).locate(url)
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD", "PUT", "POST"])
+def test_a_store_that_asks_for_patience_gets_it(method: str) -> None:
+    with stub_s3() as server:
+        store = open_store("s3://bucket", server.settings)
+        store.write("a", b"1")
+        busy = iter([(503, "SlowDown")] * 3)
+        server.trouble = lambda asked, *_: next(busy, None) if asked == method else None
+        store.write("b", b"2")
+        assert store.create("c", b"3")
+        assert (store.head("a").size, store.read("b"), len(list(store.list()))) == (1, b"2", 3)
+        store.delete("a")
+        assert not store.exists("a")
+        assert next(busy, None) is None

@@ -10,12 +10,14 @@ from pathlib import Path
 import psutil
 import pytest
 
-from pdfocr_core.flow.scratch import scratch_folder, sweep_folders, sweep_writes
+from pdfocr_core.flow.scratch import sweep_writes
+from pdfocr_core.scratch import scratch_folder, sweep_folders
 from tests.documents import write_collection
-from tests.faults.crashes import crash_rounds, durable_texts, wait_until
+from tests.faults.crashes import crash_rounds, wait_until
+from tests.faults.outcome import durable_texts
 from tests.integration.conftest import Command
 
-ROUNDS = int(os.environ.get("PDFOCR_CRASH_ROUNDS", "5"))
+ROUNDS = int(os.environ.get("PDFOCR_CRASH_ROUNDS", "15"))
 SEED = int(os.environ.get("PDFOCR_CRASH_SEED", "0"))
 
 
@@ -25,9 +27,10 @@ def test_rounds_of_kills_lose_nothing_and_repeat_nothing(tmp_path: Path, capsys:
         with capsys.disabled():
             print(f"\n  seed {SEED}: {line}", end="", flush=True)
 
-    killed = crash_rounds(tmp_path, ROUNDS, SEED, say)
-    say(f"{killed.total()} rounds: {', '.join(f'{count} {name}' for name, count in sorted(killed.items()))}\n")
-    assert killed.total() == ROUNDS
+    tally = crash_rounds(tmp_path, ROUNDS, SEED, say)
+    say(f"{tally}\n")
+    assert tally.killed.total() == ROUNDS
+    assert tally.durable > ROUNDS
 
 
 def test_the_folder_of_a_run_that_is_gone_is_removed_and_no_other(

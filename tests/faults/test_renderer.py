@@ -16,13 +16,24 @@ import psutil
 import pytest
 
 from pdfocr_core.errors import ConfigurationError, DocumentError, PageError, Reason
-from pdfocr_core.rendering.model import RenderedPage
+from pdfocr_core.rendering.model import RenderedPage, RenderOptions
 from pdfocr_core.rendering.pool import RenderPool
-from pdfocr_core.rendering.worker import Clock
+from pdfocr_core.rendering.worker import Clock, Clocks, Worker, WorkerLost
 from pdfocr_core.settings import RenderSettings
 from tests import bad_pdfs
 
 CORPUS = Path(os.environ.get("PDFOCR_CORPUS", Path(__file__).parents[3] / "shared" / "corpus"))
+RENDER_OPTIONS = RenderOptions(
+    longest_side=400,
+    min_short_side=28,
+    rotation=0,
+    image_format="jpeg",
+    jpeg_quality=90,
+    allow_grey=True,
+    want_text=False,
+    max_image_pixels=10**8,
+    max_decoded_bytes=10**8,
+)
 HARMLESS = b"BT /F 30 Tf 60 700 Td (A harmless page) Tj ET"
 
 
@@ -101,7 +112,7 @@ def test_the_memory_of_a_process_never_passes_its_cap(tmp_path: Path):
     assert 100 << 20 < peak <= 512 << 20
 
 
-def kill_when_busy(pool: RenderPool, busy_s: float = 0.2) -> int:
+def kill_when_busy(pool: RenderPool, busy_s: float = 0.2, with_signal: signal.Signals = signal.SIGKILL) -> int:
     """Kills the only process once it has computed for a while; the number of the process."""
     deadline = time.monotonic() + 60
     start: dict[int, float] = {}
@@ -112,7 +123,7 @@ def kill_when_busy(pool: RenderPool, busy_s: float = 0.2) -> int:
             except psutil.NoSuchProcess:
                 continue
             if used - start.setdefault(pid, used) >= busy_s:
-                os.kill(pid, signal.SIGKILL)
+                os.kill(pid, with_signal)
                 return pid
         time.sleep(0.01)
     raise AssertionError("no process was ever busy")
@@ -135,6 +146,35 @@ def test_a_page_that_kills_twice_is_given_up(tmp_path: Path):
         kill_when_busy(pool)
         kill_when_busy(pool)
         assert reasons(future.result()) == ["renderer_memory", "ok"]
+
+
+def test_a_native_crash_costs_its_page_and_the_process_is_never_used_again(tmp_path: Path):
+    path = written(tmp_path / "busy.pdf", [slow(), HARMLESS])
+    with RenderPool(RenderSettings(workers=1)) as pool, ThreadPoolExecutor(1) as thread:
+        future = thread.submit(drawn, pool, path, 1, 2)
+        crashed = {kill_when_busy(pool, with_signal=signal.SIGSEGV) for _ in range(2)}
+        pages = future.result()
+        assert reasons(pages) == ["renderer_crashed", "ok"]
+        assert "SIGSEGV" in pages[0].detail
+        assert len(crashed) == 2
+        assert not crashed & set(pool.pids)
+
+
+def test_a_process_out_of_the_runs_reach_is_ended_by_its_cpu_limit(tmp_path: Path):
+    path = written(tmp_path / "slow.pdf", [slow(), HARMLESS])
+    hour = Clock("page_render_timeout_s", 3600.0)
+    worker = Worker(1024, 500, cpu_s=1)
+    arguments = (path, "pdf", None, (1, 2), RENDER_OPTIONS)
+    try:
+        with pytest.raises(WorkerLost) as caught:
+            list(worker.ask("render", arguments, Clocks(hour, hour)))
+        assert caught.value.failure.reason is Reason.RENDERER_TIMEOUT
+        # Each step has that long: many pages together may take more.
+        assert [
+            kind for kind, _ in worker.ask("render", (*arguments[:3], (2,) * 3, RENDER_OPTIONS), Clocks(hour, hour))
+        ]
+    finally:
+        worker.close()
 
 
 def test_an_idle_process_that_is_killed_is_replaced(tmp_path: Path):
@@ -225,6 +265,9 @@ def test_processes_have_no_secret_write_nothing_and_ignore_ctrl_c(tmp_path: Path
         assert process.rlimit(psutil.RLIMIT_FSIZE) == (0, 0)
         assert process.rlimit(psutil.RLIMIT_CORE) == (0, 0)
         assert process.rlimit(psutil.RLIMIT_AS) == (700 << 20, 700 << 20)
+        assert 0 < process.rlimit(psutil.RLIMIT_CPU)[0] < 300
+        # Of files it holds what it reads: no descriptor is open for writing but its standard error and its socket.
+        assert [opened.path for opened in process.open_files() if opened.mode != "r"] == []
         os.kill(pid, signal.SIGINT)
         assert reasons(drawn(pool, path, 1)) == ["ok"]
         assert pool.pids == [pid]

@@ -1,6 +1,6 @@
 """The daemon, the run and the S3 server are killed in turn, at random moments; at the end the books balance.
 
-`PDFOCR_KILLS` says how often (6): more take longer and show more.
+`PDFOCR_KILLS` says how often (3, each kind once): more take longer and show more; `make nightly` kills twenty times.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from tests.integration.test_dagster import Deployment
 from tests.integration.test_s3 import InBucket
 from tests.s3_server import S3Server, weed
 
-KILLS = int(os.environ.get("PDFOCR_KILLS", "6"))
+KILLS = int(os.environ.get("PDFOCR_KILLS", "3"))
+LONGEST_PEACE_S = 35 if KILLS > 3 else 15
 DOCUMENTS, PAGES = 60, 3
 
 
@@ -58,6 +59,7 @@ def _kill_and_finish(folder: Path, s3: S3Server, chance: random.Random) -> None:
             "PDFOCR_WORKSPACE": place.url,
             "PDFOCR_WATCH_MAX_WAIT_S": "0",
             "PDFOCR_WATCH_RETRY_S": "0",
+            "PDFOCR_WATCH_INTERVAL_S": "4",
             "PDFOCR_PAGES_PER_GROUP": "12",
             "PDFOCR_IN_FLIGHT": "2",
             "PDFOCR_CHECKPOINT_INTERVAL_S": "0.5",
@@ -70,7 +72,7 @@ def _kill_and_finish(folder: Path, s3: S3Server, chance: random.Random) -> None:
                         deployment.start_sensor(name)
                 while left > 0:
                     drop(-(-DOCUMENTS // KILLS))
-                    time.sleep(chance.uniform(3, 35))
+                    time.sleep(chance.uniform(3, LONGEST_PEACE_S))
                     left -= 1
                     if left % 3 == 0:
                         break  # the daemon and everything that it started
@@ -81,6 +83,7 @@ def _kill_and_finish(folder: Path, s3: S3Server, chance: random.Random) -> None:
                         time.sleep(chance.uniform(0, 10))
                         s3.start()
                 kill_all(daemon)
+        end_what_waits(deployment.home)
         drop(DOCUMENTS)
         place.run(server, "s3://inbox/drop", "--pages-per-group", 12)
         repeated = server.requests - DOCUMENTS * PAGES
@@ -100,6 +103,14 @@ def kill_a_run(home: Path) -> None:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(int(run.tags[PROCESS_TAG].split(":")[1]), signal.SIGKILL)
             return
+
+
+def end_what_waits(home: Path) -> None:
+    """End the runs that wait for a daemon that will not come back, as the command's message says."""
+    waiting = [dg.DagsterRunStatus.QUEUED, dg.DagsterRunStatus.NOT_STARTED, dg.DagsterRunStatus.STARTING]
+    with dg.DagsterInstance.from_config(str(home)) as instance:
+        for run in instance.get_runs(dg.RunsFilter(statuses=waiting)):
+            instance.report_run_canceled(run)
 
 
 def kill_all(daemon: int) -> None:

@@ -73,6 +73,23 @@ def test_a_storm_of_all_troubles_together(pdfocr: Command) -> None:
             assert [attempt.reason for attempt in page.attempts] == [None]
 
 
+@pytest.mark.parametrize("seconds", [5, pytest.param(60, marks=pytest.mark.nightly)])
+def test_a_server_that_is_too_busy_for_everyone_is_waited_out(pdfocr: Command, seconds: float) -> None:
+    busy = Plan({Fault.OVERLOAD: 1.0}, times=10**9, retry_after_s=0.5)
+    with fault_server(seconds=0.2) as server:
+        process = pdfocr.start(*arguments(pdfocr, server), extra_environment=QUICK)
+        wait_until(lambda: server.answered.total() >= PAGES // 3 or process.poll() is not None)
+        server.plan = busy
+        time.sleep(seconds)
+        server.plan = Plan()
+        _stdout, stderr = process.communicate()
+        assert process.returncode == 0, stderr
+        assert server.met[Fault.OVERLOAD] > seconds
+        for page in assert_whole(pdfocr, server):
+            assert [attempt.reason for attempt in page.attempts] == [None]
+        assert set(server.answered.values()) == {1}
+
+
 @pytest.mark.parametrize(
     ("fault", "reasons"),
     [

@@ -29,7 +29,8 @@ class Command:
     @property
     def environment(self) -> dict[str, str]:
         inherited = {name: value for name, value in os.environ.items() if not name.startswith(("PDFOCR_", "DAGSTER_"))}
-        return {**inherited, "PYTHONUNBUFFERED": "1"}
+        # Pictures for people cost time in every run; the tests of what people see ask for them.
+        return {**inherited, "PYTHONUNBUFFERED": "1", "PDFOCR_REPORT_PAGES": "0", "PDFOCR_THUMBNAILS": "0"}
 
     def argv(self, *arguments: object) -> list[str]:
         return [sys.executable, "-m", "pdfocr_dagster.cli", *map(str, arguments)]

@@ -9,13 +9,17 @@ import csv
 import os
 import re
 import unicodedata
+from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pdfocr_core.workspace import open_workspace
 from tests.counting_server import counting_server
 from tests.integration.conftest import Command
+from tests.memory import Peak, peak_of_tree
 
 CORPUS = Path(os.environ.get("PDFOCR_CORPUS") or Path(__file__).parents[3] / "shared" / "corpus")
 
@@ -58,13 +62,33 @@ def manifest() -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
+# Below the defaults, so that a file that needs more is noticed; the machine may be busy, so the clocks are not tight.
+MEMORY_MB, RENDER_S, OPEN_S, DOCUMENT_S = 2048, 60, 60, 300
+LIMITS = {
+    "PDFOCR_RENDER_MEMORY_MB": str(MEMORY_MB),
+    "PDFOCR_PAGE_RENDER_TIMEOUT_S": str(RENDER_S),
+    "PDFOCR_OPEN_TIMEOUT_S": str(OPEN_S),
+    "PDFOCR_DOCUMENT_DEADLINE_S": str(DOCUMENT_S),
+}
+LIMITED = ("broken", "encrypted", "odd", "tarballs")
+
+
+@dataclass
+class Finished(Command):
+    peak: Peak = field(default_factory=Peak)
+
+
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> Command:
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Finished:
     pdfocr = Command(tmp_path_factory.mktemp("corpus"))
     with counting_server() as server:
         remote = ("--engine", "remote", "--model", "pdfocr-cpu", "--server", server.url)
-        pdfocr.run(CORPUS, "--text-layer", "prefer", *remote, code=3)
-    return pdfocr
+        place = ("--text-layer", "prefer", "--workspace", pdfocr.workspace)
+        process = pdfocr.start("run", CORPUS, *place, *remote, extra_environment=LIMITS)
+        with peak_of_tree(process.pid) as peak:
+            stdout, stderr = process.communicate()
+    assert process.returncode == 3, stdout + stderr
+    return Finished(pdfocr.folder, peak=peak)
 
 
 @pytest.fixture(scope="module")
@@ -96,6 +120,33 @@ def test_what_must_open_opens_and_what_must_not_says_why(rows: dict[str, list[di
         elif expected not in {row["reason"] for row in rows[entry["path"]]}:
             wrong[entry["path"]] = reasons
     assert wrong == {}
+
+
+def test_no_file_takes_longer_than_its_deadline_or_more_than_its_memory(
+    finished: Finished, rows: dict[str, list[dict[str, Any]]]
+) -> None:
+    assert 0 < finished.peak.drawing_mb <= MEMORY_MB
+    print(f"{finished.peak.drawing_mb:.0f} MiB at most in one drawing process, {finished.peak.mb:.0f} in all processes")
+    workspace = open_workspace(str(finished.workspace))
+    times: dict[str, list[datetime]] = {}
+    for key in workspace.group_keys():
+        for page in workspace.read_durable(key):
+            moments = times.setdefault(page.document_id, [])
+            moments += [datetime.fromisoformat(page.started_at), datetime.fromisoformat(page.finished_at)]
+    looked_at = 0
+    for entry in manifest():
+        if entry["class"] not in LIMITED:
+            continue
+        for row in rows[entry["path"]]:
+            looked_at += 1
+            moments = times.get(row["document_id"], [])
+            seconds = (max(moments) - min(moments)).total_seconds() if moments else 0.0
+            assert seconds <= DOCUMENT_S, (entry["path"], seconds)
+            # Every clock that could have rung would have left its reason.
+            clocks = {"renderer_timeout", "renderer_memory", "document_deadline", "page_deadline"}
+            assert not clocks & {row["reason"], *row["page_reasons"]}, (entry["path"], row)
+    print(f"{looked_at} documents within {DOCUMENT_S} s and {MEMORY_MB} MiB each")
+    assert looked_at > len(LIMITED)
 
 
 def test_archives_give_their_documents(rows: dict[str, list[dict[str, Any]]]) -> None:

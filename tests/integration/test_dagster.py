@@ -34,6 +34,8 @@ START = """mutation($sensor: SensorSelector!) { startSensor(sensorSelector: $sen
   __typename ... on PythonError { message } } }"""
 LAUNCH_RUN = """mutation($run: ExecutionParams!) { launchRun(executionParams: $run) {
   __typename ... on PythonError { message } ... on RunConfigValidationInvalid { errors { message } } } }"""
+TICKS = """query($sensor: SensorSelector!) { sensorOrError(sensorSelector: $sensor) {
+  ... on Sensor { sensorState { ticks(limit: 1000) { tickId status } } } } }"""
 GRAPH = """{ assetNodes { assetKey { path } dependencyKeys { path } } }"""
 
 
@@ -101,9 +103,13 @@ class Deployment:
                     process.wait()
 
     def start_sensor(self, name: str) -> None:
-        selector = {"repositoryLocationName": "pdfocr", "repositoryName": "__repository__", "sensorName": name}
-        answer = self.ask(START, sensor=selector)["startSensor"]
+        answer = self.ask(START, sensor=_sensor(name))["startSensor"]
         assert answer["__typename"] == "Sensor", answer
+
+    def ticks(self, name: str) -> int:
+        """How often a sensor has come to a decision."""
+        ticks = self.ask(TICKS, sensor=_sensor(name))["sensorOrError"]["sensorState"]["ticks"]
+        return sum(tick["status"] in ("SKIPPED", "SUCCESS") for tick in ticks)
 
     def index(self, url: str) -> None:
         """Ask for the indexing of one key, as the receiver of a bucket's events does."""
@@ -144,6 +150,10 @@ class Deployment:
             result = json.load(answer)
         assert "errors" not in result, result
         return result["data"]
+
+
+def _sensor(name: str) -> dict[str, str]:
+    return {"repositoryLocationName": "pdfocr", "repositoryName": "__repository__", "sensorName": name}
 
 
 def test_definitions_load_without_any_setting(monkeypatch: pytest.MonkeyPatch) -> None:

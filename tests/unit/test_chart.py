@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import base64
+import re
+
 from pdfocr_core.telemetry import Sample
-from pdfocr_dagster.chart import window_chart
+from pdfocr_dagster.chart import status_bars, throughput_image, window_chart
 
 
 def sample(at: int, in_flight: int, *, running: float | None, bound_by: str = "engine") -> Sample:
@@ -34,3 +37,24 @@ def test_it_shows_what_is_known_and_what_bounded_the_run() -> None:
 def test_a_long_run_fits_on_a_line() -> None:
     samples = [sample(at, at % 7, running=None) for at in range(600)]
     assert all(len(line) < 120 for line in window_chart(samples).splitlines())
+
+
+def picture(markdown: str) -> str:
+    found = re.search(r"data:image/svg\+xml;base64,([A-Za-z0-9+/=]+)\)", markdown)
+    assert found is not None
+    return base64.b64decode(found[1]).decode()
+
+
+def test_status_bars_are_as_wide_as_what_they_count() -> None:
+    text = status_bars({"documents": {"ok": 3, "failed": 1, "partial": 0}, "pages": {}})
+    assert "| 4 documents |" in text
+    assert "ok 3, failed 1 |" in text
+    assert "| 0 pages |" in text
+    widths = [float(width) for width in re.findall(r'width="([0-9.]+)" height="14" fill', picture(text))]
+    assert widths == [180.0, 60.0, 0.0]
+
+
+def test_throughput_is_drawn_for_one_sample_and_for_none_done() -> None:
+    for samples in ([sample(0, 1, running=None)], [sample(at, 1, running=None) for at in range(600)]):
+        assert "nan" not in picture(throughput_image(samples))
+        assert "up to 0.00 pages/s" in throughput_image(samples)

@@ -188,7 +188,7 @@ def test_the_books_notice_what_is_missing(tmp_path: Path) -> None:
     workspace.write_status(group.key, rows[:1])
     assert (books_of(workspace)[0].missing, books_of(workspace)[0].balanced) == (1, False)
     workspace.write_status(group.key, rows)
-    assert write_report(workspace).balanced
+    assert write_report(workspace).books.balanced
     summary = json.loads(workspace.store.read("report/summary.json"))
     assert (summary["documents"], summary["pages_ok"], summary["by_status"]) == (2, 2, {"ok": 2})
     table = list(csv.DictReader(io.StringIO(workspace.store.read("report/documents.csv").decode())))

@@ -14,6 +14,7 @@ from pdfocr_core.settings import IndexSettings
 from pdfocr_core.sources.index import update_index
 from pdfocr_core.workspace import Workspace, open_workspace
 from pdfocr_dagster.definitions import build_definitions, defs
+from pdfocr_dagster.failing import STOPPED_TAG
 from pdfocr_dagster.liveness import PROCESS_TAG, this_process
 from pdfocr_dagster.partitions import register_groups
 from pdfocr_dagster.sensors import COLLECTION_TAG, FOUND_TAG
@@ -128,6 +129,31 @@ def test_a_failed_indexing_is_asked_for_again_later(place: Place, monkeypatch: p
     assert second.tags[FOUND_TAG] == request.tags[FOUND_TAG]
 
 
+def test_an_indexing_that_failed_for_good_is_not_asked_for_again(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PDFOCR_WATCH_RETRY_S", "0")
+    place.add("a.pdf")
+    (request,) = requests(place.tick())
+    run = place.finish(request, dg.DagsterRunStatus.FAILURE)
+    place.instance.add_run_tags(run.run_id, {STOPPED_TAG: "access_denied"})
+    for _ in range(3):
+        assert "access_denied" in str(place.tick().skip_reason)
+    # Something else that is new may work.
+    place.add("b.pdf")
+    assert len(requests(place.tick())) == 1
+
+
+def test_after_each_failure_the_next_indexing_waits_longer(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PDFOCR_WATCH_RETRY_S", "0")
+    place.add("a.pdf")
+    for _ in range(4):
+        (request,) = requests(place.tick())
+        place.finish(request, dg.DagsterRunStatus.FAILURE)
+    monkeypatch.setenv("PDFOCR_WATCH_RETRY_S", "100")
+    waits = str(place.tick().skip_reason)
+    seconds = int(waits.rpartition(" in ")[2].split()[0])
+    assert 700 < seconds <= 800
+
+
 def test_an_indexing_whose_process_was_killed_does_not_block(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PDFOCR_WATCH_RETRY_S", "0")
     place.add("a.pdf")
@@ -139,6 +165,20 @@ def test_an_indexing_whose_process_was_killed_does_not_block(place: Place, monke
     killed = place.instance.get_run_by_id(run.run_id)
     assert killed is not None
     assert killed.status is dg.DagsterRunStatus.FAILURE
+
+
+def test_an_indexing_that_was_killed_before_its_first_step_does_not_block_for_ever(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PDFOCR_WATCH_RETRY_S", "0")
+    place.add("a.pdf")
+    (request,) = requests(place.tick())
+    job = defs.resolve_job_def("pdfocr_all")
+    place.instance.create_run_for_job(job, tags=dict(request.tags), status=dg.DagsterRunStatus.STARTING)
+    assert "on its way" in str(place.tick().skip_reason)
+    monkeypatch.setattr("pdfocr_dagster.liveness._LONGEST_START_S", -1.0)
+    (again,) = requests(place.tick())
+    assert again.run_key != request.run_key
 
 
 def test_what_holds_no_document_is_looked_at_once(place: Place) -> None:

@@ -61,8 +61,9 @@ def test_disk_and_model(tmp_path: Path) -> None:
 
 def test_the_whole_never_raises_and_names_each_check_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:1")
     checks = preflight.preflight(
-        "org/model", executable="no-vllm", image_tokens=1, max_tokens=1, max_model_len=10, weight_bytes=1
+        "org/model", executable="no-vllm", image_tokens=1, max_tokens=1, max_model_len=10, size="7B"
     )
     assert [check.name for check in checks] == ["vllm", "gpu", "model", "context", "disk"]
     assert [check.ok for check in checks][:2] == [False, False]

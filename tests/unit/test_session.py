@@ -8,9 +8,9 @@ import pytest
 
 from pdfocr_core.engines.profile import load_profile
 from pdfocr_core.errors import ConfigurationError
+from pdfocr_core.serving.choice import build_server, choose_engine, model_to_load
 from pdfocr_core.serving.remote import RemoteServer
 from pdfocr_core.serving.vllm import VllmServer
-from pdfocr_core.session import build_server, choose_engine, model_to_load
 from pdfocr_core.settings import EngineKind, ServerSettings
 from tests.counting_server import counting_server
 

@@ -240,3 +240,50 @@ def test_many_documents_are_appended_in_batches(tmp_path: Path, monkeypatch: pyt
     assert workspace.group_keys() == report.groups
     again = update_index(workspace, [str(sources)], IndexSettings(count_pages=False))
     assert (again.documents, again.new_documents) == (20, 0)
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_an_indexing_that_died_between_batches_ends_as_if_it_had_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, several: bool
+) -> None:
+    monkeypatch.setattr("pdfocr_core.sources.index._BATCH_DOCUMENTS", 7)
+    monkeypatch.setattr("pdfocr_core.sources.identities._WAITING", 5)
+    folder = tmp_path / "sources"
+    for number in range(40):
+        (folder / f"{number % 4}").mkdir(parents=True, exist_ok=True)
+        (folder / f"{number % 4}" / f"{number:02}.pdf").write_bytes(PDF + bytes([number]))
+    overlapping = [str(folder / "1"), f"{folder}/**/*.pdf", str(folder / "3"), f"{folder}/2/*.pdf"]
+    sources = overlapping if several else [str(folder)]
+    settings = IndexSettings(count_pages=False, pages_per_group=3)
+    whole = open_workspace(str(tmp_path / "whole"))
+    assert update_index(whole, sources, settings).new_documents == 40
+
+    class Killed(BaseException):
+        pass
+
+    workspace = open_workspace(str(tmp_path / "ws"))
+    append, deaths, documents = Workspace.append_index, 0, 0
+
+    def die_after(*arguments: object) -> bool:
+        append(*arguments)  # type: ignore[arg-type]
+        raise Killed
+
+    while documents < 40:
+        with monkeypatch.context() as patched:
+            patched.setattr(Workspace, "append_index", die_after)
+            with pytest.raises(Killed):
+                update_index(workspace, sources, settings)
+        deaths += 1
+        documents = sum(1 for _ in workspace.read_index())
+    assert deaths == len(workspace.index_batches()) == len(whole.index_batches())
+    assert list(workspace.read_index()) == list(whole.read_index())
+    assert update_index(workspace, sources, settings).new_documents == 0
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("what", ["one prefix", "several prefixes", "prefixes that overlap"])
+def test_a_first_indexing_keeps_at_most_sixteen_bytes_a_key(what: str, tmp_path: Path) -> None:
+    from tools.bench_listing import measured
+
+    few, many = (measured(what, keys, str(tmp_path / str(keys)))["peak"] for keys in (100_000, 600_000))
+    assert (many - few) / 500_000 <= 16

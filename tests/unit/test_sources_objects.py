@@ -15,7 +15,6 @@ from pdfocr_core.sources.fetch import Fetcher
 from pdfocr_core.sources.index import update_index
 from pdfocr_core.sources.judge import What
 from pdfocr_core.sources.listing import expand
-from pdfocr_core.sources.objects import find_objects
 from pdfocr_core.sources.opening import Stores
 from pdfocr_core.store import Store
 from pdfocr_core.workspace import open_workspace
@@ -54,18 +53,6 @@ def test_prefixes_objects_and_patterns() -> None:
 def test_odd_keys() -> None:
     names = ["with space,#%25?.pdf", "Отчёт.pdf", "-rf.pdf", "x" * 900 + ".pdf"]
     assert sorted(Bucket(*names).list("s3://b")) == sorted(names)
-
-
-def test_keys_that_cannot_be_named_are_rows() -> None:
-    class Odd(Store):
-        def list(self, prefix: str = "", *, offset: str | None = None):  # type: ignore[no-untyped-def]
-            for stored in super().list(prefix, offset=offset):
-                yield stored.__class__("a//b.pdf", stored.size, stored.e_tag, stored.last_modified)
-
-    bucket = Bucket("a/b.pdf")
-    odd = Odd(bucket.store._backend, "s3://b")
-    (found,) = find_objects("s3://b", Stores(lambda _: odd), is_known=lambda *_: False)
-    assert (found.url, found.problem) == ("s3://b/a//b.pdf", Reason.UNNAMEABLE_KEY)
 
 
 def test_nothing_there() -> None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-import random
+from collections.abc import Sequence
 from pathlib import Path
+
+import pytest
 
 from pdfocr_core.settings import IndexSettings, WatchSettings
 from pdfocr_core.sources.index import update_index
+from pdfocr_core.sources.judge import What
 from pdfocr_core.sources.known import Known
+from pdfocr_core.sources.listing import expand
 from pdfocr_core.sources.watch import Look, look_for_new
 from pdfocr_core.workspace import open_workspace
 from tests.unit.test_sources_objects import PDF, Bucket
@@ -15,10 +19,10 @@ from tests.unit.test_sources_objects import PDF, Bucket
 SOURCES = ["s3://b/x", "s3://b/empty", "s3://b/y/**/*.pdf"]
 
 
-def steps(bucket: Bucket, known: Known, max_keys: int) -> list[Look]:
+def steps(bucket: Bucket, known: Known, max_keys: int, sources: Sequence[str] = SOURCES) -> list[Look]:
     looks, look = [], Look()
-    while look.source < len(SOURCES):
-        look = look_for_new(known, SOURCES, look, WatchSettings(max_keys=max_keys), opener=bucket)
+    while look.source < len(sources):
+        look = look_for_new(known, sources, look, WatchSettings(max_keys=max_keys), opener=bucket)
         looks.append(look)
         assert len(looks) < 100
     return looks
@@ -61,15 +65,53 @@ def test_a_workspace_that_was_emptied_is_noticed(tmp_path: Path) -> None:
     assert steps(bucket, known, 1000)[-1].documents == 1
 
 
-def test_identities_are_kept_apart(tmp_path: Path) -> None:
-    from pdfocr_core.sources.known import _Identities
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    names = [
+        "a.pdf",
+        "b/1.pdf",
+        "b/2.pdf",
+        "b/c/3.pdf",
+        "b/c/d/4.pdf",
+        "b-/5.pdf",
+        "b.pdf",
+        "\udce9/6.pdf",
+        "z/notes.csv",
+    ]
+    for name in names:
+        (tmp_path / "in" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "in" / name).write_bytes((b"" if name.endswith(".csv") else PDF) + name.encode("utf-8", "replace"))
+    (tmp_path / "in" / "empty").mkdir()
+    return tmp_path / "in"
 
-    chance = random.Random(1)
-    halves = [chance.randbytes(8) for _ in range(50)]
-    there = {chance.choice(halves) + chance.choice(halves) for _ in range(900)}
-    identities = _Identities()
-    ordered = sorted(there)
-    for start in range(0, len(ordered), 37):
-        identities.add(ordered[start : start + 37])
-    identities.add([])
-    assert all((first + second in identities) == (first + second in there) for first in halves for second in halves)
+
+@pytest.mark.parametrize("pattern", ["", "/**/*.pdf", "/b*", "/a.pdf"])
+@pytest.mark.parametrize("max_keys", [1, 2, 3, 4])
+def test_local_folders_are_left_in_the_middle_too(folder: Path, pattern: str, max_keys: int) -> None:
+    sources = [f"{folder}{pattern}"]
+    (whole,) = steps(Bucket(), Known(), 1000, sources)
+    many = steps(Bucket(), Known(), max_keys, sources)
+    assert len(many) >= whole.documents // max_keys
+    assert (many[-1].documents, many[-1].pages, many[-1].digest) == (whole.documents, whole.pages, whole.digest)
+    assert whole.documents == {"": 8, "/**/*.pdf": 8, "/b*": 6, "/a.pdf": 1}[pattern]
+
+
+def test_a_step_over_a_local_folder_ends_in_time_and_the_next_one_goes_on(folder: Path) -> None:
+    settings = WatchSettings(max_seconds=1e-9)
+    look, looks = Look(), 0
+    while look.source < 1:
+        before, look, looks = look, look_for_new(Known(), [str(folder)], look, settings, opener=Bucket()), looks + 1
+        assert look.documents <= before.documents + 1
+    assert (look.documents, looks) == (8, 10)
+
+
+def test_what_was_looked_at_last_may_be_gone(folder: Path) -> None:
+    def after(name: str) -> list[str]:
+        found = expand([str(folder)], after=f"{folder}/{name}")
+        return [one.url.removeprefix(f"{folder}/") for one in found if one.what is What.DOCUMENT]
+
+    everything = after("")
+    assert everything == sorted(everything, key=lambda name: name.split("/"))
+    for gone in ("b/0.pdf", "b/c/3.pdf/x", "c.pdf", "aa/b/c"):
+        rest = [name for name in everything if name.split("/") > gone.split("/")]
+        assert after(gone) in (rest, everything[everything.index(rest[0]) - 1 :]), gone

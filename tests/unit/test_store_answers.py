@@ -12,7 +12,7 @@ import pytest
 
 from pdfocr_core.errors import ConfigurationError, StoreUnavailable
 from pdfocr_core.settings import StorageSettings
-from pdfocr_core.store import Store, open_store
+from pdfocr_core.store import open_store
 from pdfocr_core.store_errors import store_error
 
 EMPTY = '<ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><KeyCount>0</KeyCount></ListBucketResult>'
@@ -140,25 +140,6 @@ def test_a_full_disk_says_so() -> None:
     assert (error.code, "Free some space" in str(error)) == ("disk_full", True)
 
 
-def test_create_falls_back_where_conditional_writes_are_missing() -> None:
-    there: set[str] = set()
-
-    def answer(method: str, path: str) -> Answer:
-        if method == "GET":
-            return 200, EMPTY
-        if method == "HEAD":
-            return (200, "") if path in there else (404, "")
-        if not server.seen[-1].endswith(path):  # with If-None-Match
-            return 501, refusal("NotImplemented")
-        there.add(path)
-        return 200, ""
-
-    with scripted(answer) as server:
-        store = open_store("s3://bucket", server.settings)
-        assert store.create("a", b"1")
-        assert not store.create("a", b"1")
-
-
 def test_missing_credentials_and_profiles_are_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"):
         monkeypatch.delenv(name, raising=False)
@@ -175,24 +156,3 @@ def test_secrets_are_not_shown() -> None:
     settings = StorageSettings(access_key_id="k", secret_access_key="very secret", session_token="token too")
     assert "secret" not in repr(settings).replace("secret_access_key", "")
     assert "token too" not in repr(settings)
-
-
-def test_the_same_contract_on_every_backend(tmp_path: Path) -> None:
-    """Google Cloud Storage and Azure come through the same interface; memory and local disk stand for them here."""
-    for store in (open_store("memory://"), open_store(tmp_path / "w")):
-        contract(store)
-
-
-def contract(store: Store) -> None:
-    assert store.create("a/b #1 %25,?.txt", b"one")
-    assert not store.create("a/b #1 %25,?.txt", b"two")
-    assert store.read("a/b #1 %25,?.txt") == b"one"
-    store.write("a/ü.txt", b"0123456789")
-    assert store.read_range("a/ü.txt", 2, 3) == b"234"
-    assert b"".join(store.stream("a/ü.txt")) == b"0123456789"
-    assert sorted(found.name for found in store.list("a")) == ["a/b #1 %25,?.txt", "a/ü.txt"]
-    store.delete("a/ü.txt")
-    store.delete("a/ü.txt")
-    assert not store.exists("a/ü.txt")
-    with pytest.raises(FileNotFoundError):
-        store.read("a/ü.txt")

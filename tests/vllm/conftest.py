@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
 import subprocess
@@ -13,6 +14,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import psutil
@@ -29,7 +31,7 @@ MARK = "PDFOCR_TEST_MARK"
 
 # Its letters are random. No stop may come before `min_tokens`, which the front matter, one token a byte, stays below; then
 # the first of some letters ends the answer. Nothing else is asked for than of a model that was trained.
-PROFILE = {
+PROFILE: dict[str, Any] = {
     "name": "tiny-ocr",
     "tier": 3,
     "licence": {"id": "Apache-2.0", "restricted": False},
@@ -83,15 +85,24 @@ class VllmCommand(Command):
     settings: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        profiles = self.folder / "profiles"
-        profiles.mkdir()
-        (profiles / "tiny.yaml").write_text(yaml.safe_dump({**PROFILE, "model": str(self.model)}))
+        self.write_profile()
         starts, program = self.folder / "starts", self.folder / "vllm"
         starts.touch()
         program.write_text(
             f'#!/bin/sh\n[ "$1" = serve ] && echo "$*" >> {shlex.quote(str(starts))}\nexec {shlex.quote(PROGRAM)} "$@"\n'
         )
-        program.chmod(0o755)
+        # What stands beside the program is asked for the version.
+        python = self.folder / "python"
+        python.write_text(f'#!/bin/sh\nexec {shlex.quote(str(Path(PROGRAM).with_name("python")))} "$@"\n')
+        for script in (program, python):
+            script.chmod(0o755)
+
+    def write_profile(self, model: str | None = None, serve: dict[str, object] | None = None) -> None:
+        """The tiny model's profile, or one with something else in it."""
+        said = {**PROFILE, "model": model or str(self.model), "serve": {**PROFILE["serve"], **(serve or {})}}
+        path = self.folder / "profiles" / "tiny.yaml"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(yaml.safe_dump(said))
 
     @property
     def environment(self) -> dict[str, str]:
@@ -124,7 +135,7 @@ class VllmCommand(Command):
         found = []
         for process in psutil.process_iter():
             try:
-                if process.environ().get(MARK) == self.mark and process.status() != psutil.STATUS_ZOMBIE:
+                if process.environ().get(MARK) == self.mark and lives(process):
                     found.append(process)
             except (psutil.NoSuchProcess, psutil.AccessDenied):
                 continue
@@ -136,6 +147,16 @@ class VllmCommand(Command):
         assert found, f"no process {words}"
         return max(found, key=lambda process: process.create_time())
 
+    def serving(self) -> list[psutil.Process]:
+        """The processes of `vllm serve` itself."""
+        found = []
+        for process in self.processes():
+            with contextlib.suppress(psutil.NoSuchProcess):
+                line = process.cmdline()
+                if "serve" in line and not any(word.endswith("guard.py") for word in line):
+                    found.append(process)
+        return found
+
     def wait_for_pages(self, number: int, process: subprocess.Popen[str]) -> None:
         """Wait until that many pages are durable."""
         wait_until(lambda: process.poll() is not None or (self.workspace.exists() and len(self.pages()) >= number), 400)
@@ -144,6 +165,14 @@ class VllmCommand(Command):
     def assert_nothing_is_left(self) -> None:
         """No process of the command or of its server, some seconds at most after the end."""
         wait_until(lambda: not self.processes(), 30, lambda: str([process.cmdline() for process in self.processes()]))
+
+
+def lives(process: psutil.Process) -> bool:
+    """Whether it runs; one that has ended and is only not yet collected holds nothing any more."""
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
 
 
 def wait_until(condition: Callable[[], bool], seconds: float, say: Callable[[], str] = lambda: "") -> None:

@@ -1,0 +1,1 @@
+"""Moving over from other programs without reading anything twice."""

