@@ -16,10 +16,11 @@ from typing import Any, Self
 import psutil
 
 from pdfocr_core.engines.engine import Engine, build_engine
+from pdfocr_core.flow.connection import Connection
 from pdfocr_core.flow.form import RequestForm, form_for
 from pdfocr_core.flow.group import GroupResult, Stages
 from pdfocr_core.flow.pilot import Gauges
-from pdfocr_core.flow.scheduler import Connection, read_groups
+from pdfocr_core.flow.scheduler import read_groups
 from pdfocr_core.outputs.assemble import rewrite_markdown
 from pdfocr_core.records import PageRecord
 from pdfocr_core.rendering.pool import RenderPool

@@ -9,68 +9,42 @@ group is committed the moment its last page has a record, while later groups are
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pdfocr_core.documents import Document
 from pdfocr_core.engines.engine import Engine
-from pdfocr_core.errors import ConfigurationError, DocumentError, PageError, PdfocrError, Reason, ServerError
+from pdfocr_core.errors import ConfigurationError, DocumentError, PageError, Reason, ServerError
 from pdfocr_core.flow.checkpoint import Checkpoint
-from pdfocr_core.flow.clock import DocumentClock
+from pdfocr_core.flow.connection import Connection
 from pdfocr_core.flow.control import WindowControl
-from pdfocr_core.flow.disk import DiskBudget
 from pdfocr_core.flow.documents import OpenDocument, Twins, closed_record
-from pdfocr_core.flow.form import RequestForm
+from pdfocr_core.flow.exceptions import first_of_ours
 from pdfocr_core.flow.group import GroupResult, GroupWork, Stages, finish_group, reusable, taken
-from pdfocr_core.flow.ladder import Asker, PageToRead, read_page
+from pdfocr_core.flow.ladder import PageToRead, read_page
+from pdfocr_core.flow.opening import Opener
 from pdfocr_core.flow.pages import PageMaker
-from pdfocr_core.flow.pilot import Gauges, Pilot
+from pdfocr_core.flow.pilot import Pilot
 from pdfocr_core.flow.scratch import sweep_writes
 from pdfocr_core.flow.trial import Trial
 from pdfocr_core.flow.window import Window
 from pdfocr_core.records import DocumentRecord, PageRecord
-from pdfocr_core.rendering.model import OpenedDocument
 from pdfocr_core.rendering.pool import RenderPool
 from pdfocr_core.scratch import scratch_folder
 from pdfocr_core.settings import ReadSettings
-from pdfocr_core.sources.fetch import FetchedDocument, Fetcher
+from pdfocr_core.sources.fetch import Fetcher
 from pdfocr_core.telemetry import Telemetry
 from pdfocr_core.workspace import Workspace
 
-__all__ = ["Connection", "read_groups"]
+__all__ = ["read_groups"]
 
 logger = logging.getLogger(__name__)
 
 _CHUNK = 8  # pages per render task: the document is opened once for all of them
 _OPENERS = 8  # documents fetched and opened at the same time
-
-
-@dataclass(slots=True)
-class Connection:
-    """A way to the model: made when the first page needs it.
-
-    Attributes:
-        in_flight: pages in flight at the start.
-        max_in_flight: how far the window may follow the engine; None keeps it as it is.
-        gauges: where the pilot looks; None: nowhere.
-        first_pages: answers to judge before the window opens.
-        form: how requests are written for this server; None: as the engine writes them.
-        between_groups: called when a group has ended and others are left; may hold requests back meanwhile.
-    """
-
-    asker: Asker
-    model: str
-    in_flight: int
-    max_in_flight: int | None = None
-    gauges: Gauges | None = None
-    first_pages: int = 0
-    form: RequestForm | None = None
-    between_groups: Callable[[], Coroutine[Any, Any, None]] | None = None
 
 
 async def read_groups(
@@ -118,29 +92,12 @@ async def read_groups(
         try:
             while (result := await results.get()) is not None:
                 yield result
-            with _first_of_ours():
+            with first_of_ours():
                 await task
         finally:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
             flow.save()
-
-
-@contextlib.contextmanager
-def _first_of_ours() -> Any:
-    """Unwraps the exception group of a task group to the one exception that says what happened."""
-    try:
-        yield
-    except BaseExceptionGroup as group:
-        leaves = _leaves(group)
-        raise next((error for error in leaves if isinstance(error, PdfocrError)), leaves[0]) from group
-
-
-def _leaves(group: BaseExceptionGroup[BaseException]) -> Sequence[BaseException]:
-    leaves: list[BaseException] = []
-    for error in group.exceptions:
-        leaves += _leaves(error) if isinstance(error, BaseExceptionGroup) else [error]
-    return leaves
 
 
 class _Flow:
@@ -160,14 +117,13 @@ class _Flow:
         results: asyncio.Queue[GroupResult | None],
     ) -> None:
         self._workspace, self._stages, self._engine, self._settings = workspace, stages, engine, settings
-        self._pool, self._fetcher, self._connect, self._telemetry = pool, fetcher, connect, telemetry
-        self._on_page, self._directory, self._results = on_page, directory, results
+        self._connect, self._telemetry, self._on_page, self._results = connect, telemetry, on_page, results
         self._sources: asyncio.Queue[tuple[GroupWork, Document]] = asyncio.Queue(_OPENERS)
         self._opened: asyncio.Queue[OpenDocument] = asyncio.Queue(_OPENERS)
         self._ready: asyncio.Queue[tuple[OpenDocument, PageToRead]] = asyncio.Queue(2 * _CHUNK)
         self._render_slots = asyncio.Semaphore(pool.size + 2)
         self._twins = Twins()
-        self._disk = DiskBudget(settings.temporary_bytes)
+        self._opener = Opener(pool, fetcher, settings, directory)
         self._maker = PageMaker(pool, engine, settings)
         self._groups: dict[str, GroupWork] = {}
         self._left = 0
@@ -301,46 +257,14 @@ class _Flow:
                 await self._opened.put(opened)
 
     async def _open(self, work: GroupWork, document: Document) -> OpenDocument | None:
-        """Fetch and open one document; None when that ended it."""
-        if document.problem is not None:
-            self._reject(work, document, document.problem, document.detail)
-            return None
-        fetched: FetchedDocument | None = None
-        disk_bytes = await self._disk.take(document)
+        """Open one document; None when that ended it."""
         try:
-            fetched = await asyncio.to_thread(self._fetcher.fetch, document, self._directory)
-            found = await self._pool.open(fetched.path, document.url, self._settings.passwords)
+            opened = await self._opener.open(work, document)
         except DocumentError as error:
             self._reject(work, document, error.reason, error.detail)
-        except PdfocrError:
-            raise
-        except Exception as error:
-            logger.exception("opening %r", document.url, extra={"document_id": document.document_id})
-            self._reject(work, document, Reason.INTERNAL_ERROR, repr(error))
-        else:
-            return self._opened_document(work, document, fetched, found, disk_bytes)
-        if fetched is not None and fetched.temporary:
-            fetched.path.unlink(missing_ok=True)
-        self._disk.give_back(disk_bytes)
-        return None
-
-    def _opened_document(
-        self, work: GroupWork, document: Document, fetched: FetchedDocument, found: OpenedDocument, disk_bytes: int
-    ) -> OpenDocument:
-        self._telemetry.pages_total += found.pages - document.pages
-        return OpenDocument(
-            work=work,
-            document=document,
-            path=fetched.path,
-            temporary=fetched.temporary,
-            disk_bytes=disk_bytes,
-            content_id=found.content_id,
-            kind=found.kind,
-            pages=found.pages,
-            flags=list(found.flags),
-            clock=DocumentClock(self._settings.document_deadline_s),
-            password=None if found.password_index is None else self._settings.passwords[found.password_index],
-        )
+            return None
+        self._telemetry.pages_total += opened.pages - document.pages
+        return opened
 
     def _reject(self, work: GroupWork, document: Document, reason: str, detail: str) -> None:
         self._telemetry.pages_total -= document.pages
@@ -358,20 +282,14 @@ class _Flow:
         if tell_twins is not None:
             await opened.work.checkpoint.flush()
             tell_twins()
-        self._remove_copy(opened)
+        self._opener.remove_copy(opened)
         self._close(opened.work, opened.record(self._engine.engine_id))
-
-    def _remove_copy(self, opened: OpenDocument) -> None:
-        """Free the disk once nothing will be drawn from the document any more."""
-        opened.remove_temporary()
-        self._disk.give_back(opened.disk_bytes)
-        opened.disk_bytes = 0
 
     async def _copy_pages(
         self, opened: OpenDocument, key: str, document_id: str, ended: asyncio.Event, to_do: set[int]
     ) -> None:
         """Take the pages of the twin that read the same bytes."""
-        self._remove_copy(opened)
+        self._opener.remove_copy(opened)
         await ended.wait()
         for record in await asyncio.to_thread(self._pages_of_twin, key, document_id, opened.content_id):
             if record.page in to_do:

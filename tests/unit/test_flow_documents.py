@@ -8,8 +8,9 @@ from pathlib import Path
 from pdfocr_core.documents import Document, PageGroup
 from pdfocr_core.engines.engine import build_engine
 from pdfocr_core.engines.profile import load_profile
+from pdfocr_core.flow.connection import Connection
 from pdfocr_core.flow.group import GroupResult, Stages
-from pdfocr_core.flow.scheduler import Connection, read_groups
+from pdfocr_core.flow.scheduler import read_groups
 from pdfocr_core.rendering.pool import RenderPool
 from pdfocr_core.serving.answers import Answer
 from pdfocr_core.settings import ReadSettings, RenderSettings

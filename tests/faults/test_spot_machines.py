@@ -1,0 +1,148 @@
+"""A machine that is taken away says so by SIGTERM: the run stops in order, and its retry goes on elsewhere."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import dagster as dg
+import psutil
+from dagster._core.events import RunFailureReason
+from dagster._core.storage.tags import (
+    ASSET_PARTITION_RANGE_END_TAG,
+    ASSET_PARTITION_RANGE_START_TAG,
+    RUN_FAILURE_REASON_TAG,
+    WILL_RETRY_TAG,
+)
+from dagster._grpc.types import ExecuteRunArgs
+
+from pdfocr_core.outputs.report import books_of
+from pdfocr_core.testing.server import good_text
+from pdfocr_core.workspace import open_workspace
+from pdfocr_dagster.definitions import defs, job_name
+from tests.documents import write_collection
+from tests.faults import stand_in_vllm
+from tests.faults.crashes import wait_until
+from tests.faults.outcome import durable_texts
+from tests.integration.conftest import Command
+
+ROOT = Path(__file__).parents[2]
+ASSETS = ("page_groups", "dolma_documents", "markdown_export")
+GRACE_S = 30  # what Kubernetes gives unless told otherwise; the shortest of the clouds
+DOCUMENTS, PAGES = 8, 5
+
+
+def whole_job() -> dg.JobDefinition:
+    return defs.resolve_job_def(job_name("pdfocr"))
+
+
+class Worker:
+    """Executes runs as a launcher's machine does: `dagster api execute_run` with the run's id."""
+
+    def __init__(self, pdfocr: Command) -> None:
+        self.pdfocr, self.home = pdfocr, pdfocr.folder / "home"
+        self.asked_file = pdfocr.folder / "asked"
+        self.asked_file.touch()
+        self.home.mkdir()
+        # As docker/dagster.yaml has it.
+        (self.home / "dagster.yaml").write_text("run_retries: {enabled: true, max_retries: 3}\n")
+        self.environment = {
+            **pdfocr.environment,
+            "DAGSTER_HOME": str(self.home),
+            "PYTHONPATH": str(ROOT),
+            "PDFOCR_WORKSPACE": str(pdfocr.workspace),
+            "PDFOCR_SOURCES": str(write_collection(pdfocr.folder / "sources", DOCUMENTS, PAGES)),
+            "PDFOCR_ENGINE": "vllm",
+            "PDFOCR_MODEL": "olmocr-2",
+            "PDFOCR_VLLM_PROGRAM": str(stand_in_vllm.program(pdfocr.folder)),
+            "PDFOCR_IN_FLIGHT": "3",
+            "PDFOCR_PAGES_PER_GROUP": "10",
+            "PDFOCR_CHECKPOINT_INTERVAL_S": "60",  # so that only the end of the run can have written the parts
+            "STAND_IN_ASKED": str(self.asked_file),
+            "STAND_IN_SECONDS": "0.7",
+        }
+
+    @contextmanager
+    def instance(self) -> Iterator[dg.DagsterInstance]:
+        with mock.patch.dict(os.environ, self.environment), dg.DagsterInstance.from_config(str(self.home)) as instance:
+            yield instance
+
+    def asked(self) -> Counter[str]:
+        return Counter(good_text(digest) for digest in self.asked_file.read_text().splitlines())
+
+    def create(self, instance: dg.DagsterInstance, names: tuple[str, ...], tags: dict[str, str]) -> dg.DagsterRun:
+        recon = dg.reconstructable(whole_job)
+        return instance.create_run_for_job(
+            whole_job(),
+            asset_selection=frozenset(dg.AssetKey(name) for name in names),
+            tags=tags,
+            job_code_origin=recon.get_python_origin(),
+        )
+
+    def start(self, instance: dg.DagsterInstance, run: dg.DagsterRun) -> subprocess.Popen[bytes]:
+        assert run.job_code_origin is not None
+        arguments = ExecuteRunArgs(
+            job_origin=run.job_code_origin,
+            run_id=run.run_id,
+            instance_ref=instance.get_ref(),
+            set_exit_code_on_failure=True,
+        ).get_command_args()
+        with (self.pdfocr.folder / "worker.log").open("ab") as log:
+            return subprocess.Popen(
+                [sys.executable, "-m", "dagster", *arguments[arguments.index("api") :]],
+                cwd=ROOT,
+                env=self.environment,
+                stdout=log,
+                stderr=log,
+            )
+
+    def log(self) -> str:
+        return (self.pdfocr.folder / "worker.log").read_text(errors="replace")[-5000:]
+
+
+def test_a_machine_is_taken_away_and_the_retry_reads_the_rest(pdfocr: Command) -> None:
+    worker = Worker(pdfocr)
+    with worker.instance() as instance:
+        index = worker.create(instance, ("work_index",), {})
+        assert worker.start(instance, index).wait() == 0, worker.log()
+        keys = instance.get_dynamic_partitions("pdfocr")
+        tags = {ASSET_PARTITION_RANGE_START_TAG: keys[0], ASSET_PARTITION_RANGE_END_TAG: keys[-1]}
+        run = worker.create(instance, ASSETS, tags)
+        process = worker.start(instance, run)
+        done: Any = instance.get_materialized_partitions
+        wait_until(lambda: process.poll() is not None or bool(done(dg.AssetKey("markdown_export"))))
+        complete = done(dg.AssetKey("page_groups"))
+        wait_until(lambda: worker.asked().total() >= 10 * len(complete) + 6)
+        family = psutil.Process(process.pid).children(recursive=True)
+        assert any("stand_in_vllm" in " ".join(one.cmdline()) for one in family)
+
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(GRACE_S) == 1, worker.log()
+        asked = worker.asked()
+        time.sleep(1)
+        assert worker.asked() == asked
+        assert [one for one in family if one.is_running() and one.status() != psutil.STATUS_ZOMBIE] == []
+        ended = instance.get_run_by_id(run.run_id)
+        assert ended is not None
+        assert ended.status is dg.DagsterRunStatus.FAILURE
+        assert ended.tags[RUN_FAILURE_REASON_TAG] == RunFailureReason.UNEXPECTED_TERMINATION.value
+        assert ended.tags[WILL_RETRY_TAG] == "true"
+        durable = durable_texts(pdfocr.workspace)
+        assert len(durable) > 10 * len(complete), "nothing of the group in work was kept"
+
+        retry = worker.create(instance, ASSETS, {**tags, "dagster/retry_number": "1"})
+        assert worker.start(instance, retry).wait() == 0, worker.log()
+        assert set(keys) == done(dg.AssetKey("markdown_export"))
+    assert {text: worker.asked()[text] for text in durable} == {text: asked[text] for text in durable}
+    books, _rows = books_of(open_workspace(str(pdfocr.workspace)))
+    assert (books.balanced, books.pending, books.pages_ok) == (True, 0, DOCUMENTS * PAGES)
+    assert set(worker.asked()) == durable_texts(pdfocr.workspace)
