@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 from collections import Counter, deque
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from pdfocr_core.records import PageRecord, PageStatus
@@ -56,6 +58,7 @@ class Telemetry:
         retries: answers that were bad and are asked for again, by reason.
         price_in: of a million tokens in.
         price_out: of a million tokens out.
+        seconds: by stage, summed over everything that was in that stage at the same time.
         samples: how the window and the server did over time, thinned out as a run gets long.
     """
 
@@ -76,6 +79,7 @@ class Telemetry:
     in_flight: int = 0
     price_in: float = 0.0
     price_out: float = 0.0
+    seconds: dict[str, float] = field(default_factory=dict)
     samples: list[Sample] = field(default_factory=list)
     started: float = field(default_factory=time.monotonic)
     _planned: bool = False
@@ -96,6 +100,7 @@ class Telemetry:
         if record.reason:
             self.failures[record.reason] += 1
         self.attempts += len(record.attempts)
+        self.add_seconds("server", sum(attempt.seconds for attempt in record.attempts))
         self.prompt_tokens += record.prompt_tokens
         self.completion_tokens += record.completion_tokens
         now = time.monotonic()
@@ -105,6 +110,19 @@ class Telemetry:
         self._recent[-1].tokens += record.completion_tokens
         while self._recent[0].since < now - _RECENT_S:
             self._recent.popleft()
+
+    @contextmanager
+    def timed(self, stage: str) -> Iterator[None]:
+        """Add the wall time of what is inside to a stage."""
+        started = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.add_seconds(stage, time.perf_counter() - started)
+
+    def add_seconds(self, stage: str, seconds: float) -> None:
+        """Add time that was measured elsewhere."""
+        self.seconds[stage] = self.seconds.get(stage, 0.0) + seconds
 
     def plan(self, groups: int, documents: int, pages: int) -> None:
         """Set the totals for all that will be read, before the first group starts."""

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import dagster as dg
+from dagster._core.storage.tags import RETRY_NUMBER_TAG
 from pydantic import Field
 
 from pdfocr_core.errors import ConfigurationError, PdfocrError
@@ -158,7 +159,7 @@ def build_groups(collection: str, group_name: str) -> dg.AssetsDefinition:
                     context,
                     session,
                     opened,
-                    _not_recorded_by_this_run(context, list(selected.values())[-1]),
+                    _not_recorded_yet(context, list(selected.values())[-1]),
                     assets=selected,
                     evaluate=lambda result: checks.evaluate_group(
                         chosen_checks, opened, keys[PAGES], keys[DOLMA], result, thresholds
@@ -210,13 +211,17 @@ def build_report(collection: str, group_name: str) -> dg.AssetsDefinition:
     return collection_report
 
 
-def _not_recorded_by_this_run(context: dg.AssetExecutionContext, last: dg.AssetKey) -> Sequence[str]:
-    """The run's groups; after a step retry only those that this very run has not recorded yet."""
-    todo = list(context.partition_keys)
-    if not context.retry_number:
+def _not_recorded_yet(context: dg.AssetExecutionContext, last: dg.AssetKey) -> Sequence[str]:
+    """The run's groups; in a retry only those that were not recorded by what it retries, a step or a run."""
+    todo, runs = list(context.partition_keys), {context.run_id}
+    if RETRY_NUMBER_TAG in context.run.tags:
+        # Dagster started this run by itself when another was killed; what a person starts again is done again.
+        _root, family = context.instance.get_run_group(context.run_id) or ("", ())
+        runs.update(run.run_id for run in family)
+    elif not context.retry_number:
         return todo
     records = context.instance.fetch_materializations(
         dg.AssetRecordsFilter(last, asset_partitions=todo), limit=10 * len(todo)
     ).records
-    done = {record.partition_key for record in records if record.run_id == context.run_id}
+    done = {record.partition_key for record in records if record.run_id in runs}
     return [key for key in todo if key not in done]

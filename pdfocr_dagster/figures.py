@@ -33,6 +33,7 @@ class Figures:
         waiting: requests in the engine's queue.
         retries: bad answers, by reason.
         failures: documents and pages that did not end well, by reason.
+        seconds: where the time went, by stage; what happens at the same time adds up.
     """
 
     phase: str
@@ -57,6 +58,7 @@ class Figures:
     cost: float | None
     retries: dict[str, int]
     failures: dict[str, int]
+    seconds: dict[str, float]
 
 
 def figures_of(telemetry: Telemetry) -> Figures:
@@ -89,6 +91,7 @@ def figures_of(telemetry: Telemetry) -> Figures:
         cost=telemetry.cost,
         retries=dict(Counter(telemetry.retries).most_common()),
         failures=dict(Counter(telemetry.failures).most_common()),
+        seconds={stage: round(seconds, 3) for stage, seconds in list(telemetry.seconds.items())},
     )
 
 

@@ -30,7 +30,8 @@ RELEASE = "bookworm"
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 # How this machine reaches its package index and its mirror, which is no part of the image.
 _PASSED = ("PIP_", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy", "SSL_CERT_FILE")
-_MACHINE_FILES = ("/etc/resolv.conf", "/etc/apt/sources.list.d", "/etc/pip.conf", "/etc/xdg/pip", "/etc/ssl/certs")
+_MACHINE_FILES = ("/etc/resolv.conf", "/etc/apt/sources.list.d", "/etc/pip.conf", "/etc/xdg/pip")
+_BUNDLE, _BUNDLE_INSIDE = Path("/etc/ssl/certs/ca-certificates.crt"), "/etc/machine-certificates.pem"
 
 
 @dataclass
@@ -56,9 +57,8 @@ class Stage:
     def run(self, argv: Sequence[str]) -> None:
         """Run a command inside, as the stage's user, in its folder."""
         passed = {name: value for name, value in os.environ.items() if name.startswith(_PASSED)}
-        if "PIP_CERT" in passed:
-            # Old pips do not hand it on to the pip that installs what a build needs.
-            passed["REQUESTS_CA_BUNDLE"] = passed["PIP_CERT"]
+        # Under a name of its own: installing ca-certificates writes the usual one anew.
+        passed |= dict.fromkeys(("PIP_CERT", "REQUESTS_CA_BUNDLE", "SSL_CERT_FILE"), _BUNDLE_INSIDE)
         home = "/root" if self.user == "0" else f"/home/{self.user}"
         variables = {"HOME": home, "DEBIAN_FRONTEND": "noninteractive"} | self.arguments | self.environment | passed
         script = f"cd {shlex.quote(self.folder)} && exec {shlex.join(argv)}"
@@ -91,6 +91,7 @@ def base_root(folder: Path) -> Path:
 
 
 def _reach_the_network(root: Path) -> None:
+    shutil.copy(_BUNDLE, root / _BUNDLE_INSIDE.lstrip("/"))
     for name in _MACHINE_FILES:
         source, target = Path(name), root / name.lstrip("/")
         if not source.exists():

@@ -11,9 +11,10 @@ from pathlib import Path
 from pdfocr_core.documents import Document, shown_url
 from pdfocr_core.flow.clock import DocumentClock
 from pdfocr_core.flow.group import GroupWork
-from pdfocr_core.records import DocumentRecord
+from pdfocr_core.records import DocumentRecord, PageRecord
+from pdfocr_core.workspace import Workspace
 
-__all__ = ["OpenDocument", "Twins", "closed_record"]
+__all__ = ["OpenDocument", "Twins", "closed_record", "pages_of_twin"]
 
 
 # What stands for the event of every document that has ended.
@@ -113,3 +114,12 @@ class Twins:
             leader.ended = _ENDED
 
         return tell
+
+
+def pages_of_twin(workspace: Workspace, key: str, wanted: tuple[str, str, str]) -> list[PageRecord]:
+    """The durable pages in a group of one document, given by its id, its content and the engine that read it."""
+    return [
+        record
+        for record in workspace.read_durable(key)
+        if (record.document_id, record.content_id, record.engine_id) == wanted
+    ]

@@ -16,6 +16,7 @@ from pdfocr_core.rendering.model import OpenedDocument
 from pdfocr_core.rendering.pool import RenderPool
 from pdfocr_core.settings import ReadSettings
 from pdfocr_core.sources.fetch import FetchedDocument, Fetcher
+from pdfocr_core.telemetry import Telemetry
 
 __all__ = ["Opener"]
 
@@ -30,10 +31,14 @@ class Opener:
         fetcher: brings the bytes.
         settings: passwords, the document's clock and the budget of the disk.
         directory: where copies are kept.
+        telemetry: learns how long it takes.
     """
 
-    def __init__(self, pool: RenderPool, fetcher: Fetcher, settings: ReadSettings, directory: Path) -> None:
+    def __init__(
+        self, pool: RenderPool, fetcher: Fetcher, settings: ReadSettings, directory: Path, telemetry: Telemetry
+    ) -> None:
         self._pool, self._fetcher, self._settings, self._directory = pool, fetcher, settings, directory
+        self._telemetry = telemetry
         self._disk = DiskBudget(settings.temporary_bytes)
 
     async def open(self, work: GroupWork, document: Document) -> OpenDocument:
@@ -46,8 +51,10 @@ class Opener:
         fetched: FetchedDocument | None = None
         disk_bytes = await self._disk.take(document)
         try:
-            fetched = await asyncio.to_thread(self._fetcher.fetch, document, self._directory)
-            found = await self._pool.open(fetched.path, document.url, self._settings.passwords)
+            with self._telemetry.timed("fetch"):
+                fetched = await asyncio.to_thread(self._fetcher.fetch, document, self._directory)
+            with self._telemetry.timed("open"):
+                found = await self._pool.open(fetched.path, document.url, self._settings.passwords)
             return self._opened(work, document, fetched, found, disk_bytes)
         except BaseException as error:
             if fetched is not None and fetched.temporary:

@@ -21,7 +21,7 @@ from pdfocr_core.errors import ConfigurationError, DocumentError, PageError, Rea
 from pdfocr_core.flow.checkpoint import Checkpoint
 from pdfocr_core.flow.connection import Connection
 from pdfocr_core.flow.control import WindowControl
-from pdfocr_core.flow.documents import OpenDocument, Twins, closed_record
+from pdfocr_core.flow.documents import OpenDocument, Twins, closed_record, pages_of_twin
 from pdfocr_core.flow.exceptions import first_of_ours
 from pdfocr_core.flow.group import GroupResult, GroupWork, Stages, finish_group, reusable, taken
 from pdfocr_core.flow.ladder import PageToRead, read_page
@@ -123,7 +123,7 @@ class _Flow:
         self._ready: asyncio.Queue[tuple[OpenDocument, PageToRead]] = asyncio.Queue(2 * _CHUNK)
         self._render_slots = asyncio.Semaphore(pool.size + 2)
         self._twins = Twins()
-        self._opener = Opener(pool, fetcher, settings, directory)
+        self._opener = Opener(pool, fetcher, settings, directory, telemetry)
         self._maker = PageMaker(pool, engine, settings)
         self._groups: dict[str, GroupWork] = {}
         self._left = 0
@@ -197,7 +197,8 @@ class _Flow:
             await self._sources.put((work, document))
 
     async def _commit_group(self, work: GroupWork) -> None:
-        won = await work.commit(self._workspace)
+        with self._telemetry.timed("write"):
+            won = await work.commit(self._workspace)
         del self._groups[work.key]
         if won:
             await self._finish(work.key, work.started, reused=False)
@@ -209,9 +210,10 @@ class _Flow:
 
     async def _finish(self, key: str, started: float, *, reused: bool) -> None:
         try:
-            result = await asyncio.to_thread(
-                finish_group, self._workspace, key, self._stages, self._settings, self._engine.model
-            )
+            with self._telemetry.timed("write"):
+                result = await asyncio.to_thread(
+                    finish_group, self._workspace, key, self._stages, self._settings, self._engine.model
+                )
             if reused:
                 await asyncio.to_thread(self._workspace.drop_parts, key)
         except ConfigurationError as error:
@@ -235,7 +237,8 @@ class _Flow:
             await asyncio.sleep(min(0.5, self._settings.checkpoint_interval_s))
             for work in list(self._groups.values()):
                 if work.checkpoint.due():
-                    await work.checkpoint.flush()
+                    with self._telemetry.timed("write"):
+                        await work.checkpoint.flush()
 
     # Documents.
 
@@ -291,7 +294,8 @@ class _Flow:
         """Take the pages of the twin that read the same bytes."""
         self._opener.remove_copy(opened)
         await ended.wait()
-        for record in await asyncio.to_thread(self._pages_of_twin, key, document_id, opened.content_id):
+        wanted = (document_id, opened.content_id, self._engine.engine_id)
+        for record in await asyncio.to_thread(pages_of_twin, self._workspace, key, wanted):
             if record.page in to_do:
                 to_do.discard(record.page)
                 copy = record.model_copy(update={"document_id": opened.document.document_id, "attempts": []})
@@ -300,15 +304,6 @@ class _Flow:
                 self._tell(copy)
         opened.remaining = 0
         await self._end_document(opened)
-
-    def _pages_of_twin(self, key: str, document_id: str, content_id: str) -> list[PageRecord]:
-        """The leader's durable pages."""
-        wanted = (document_id, content_id, self._engine.engine_id)
-        return [
-            record
-            for record in self._workspace.read_durable(key)
-            if (record.document_id, record.content_id, record.engine_id) == wanted
-        ]
 
     # Pages.
 
@@ -326,7 +321,9 @@ class _Flow:
 
     async def _render_chunk(self, opened: OpenDocument, numbers: Sequence[int]) -> None:
         try:
-            for page in await self._maker.make(opened, numbers):
+            with self._telemetry.timed("draw"):
+                pages = await self._maker.make(opened, numbers)
+            for page in pages:
                 if isinstance(page, PageRecord):
                     await self._end_page(opened, page)
                 else:
@@ -345,7 +342,8 @@ class _Flow:
                 window.resize(connection.in_flight)
                 self._trial = Trial(connection.first_pages, connection.model)
                 self._steer(window, connection)
-            await window.acquire(len(page.picture.image))
+            with self._telemetry.timed("window"):
+                await window.acquire(len(page.picture.image))
             self._telemetry.in_flight = window.pages
             self._spawn(self._read(opened, page, connection, window))
 

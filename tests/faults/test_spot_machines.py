@@ -145,4 +145,3 @@ def test_a_machine_is_taken_away_and_the_retry_reads_the_rest(pdfocr: Command) -
     assert {text: worker.asked()[text] for text in durable} == {text: asked[text] for text in durable}
     books, _rows = books_of(open_workspace(str(pdfocr.workspace)))
     assert (books.balanced, books.pending, books.pages_ok) == (True, 0, DOCUMENTS * PAGES)
-    assert set(worker.asked()) == durable_texts(pdfocr.workspace)
