@@ -6,9 +6,11 @@ VLLM_VENV ?= .venv-vllm
 WORKSPACE ?= workspace
 SOURCES   ?= samples
 PORT      ?= 3000
+JOBS      ?= 3
 BIN       := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 CHROMIUM  := $(VENV)/.chromium
+POSTGRES  := $(VENV)/.postgresql
 
 .DEFAULT_GOAL := help
 .PHONY: help run dev test nightly check bench bench-guard bench-listing format fuzz audit vllm-test clean
@@ -38,6 +40,14 @@ $(CHROMIUM): | $(INSTALLED)
 	then apt-get update -q && apt-get install -qy --no-install-recommends chromium && touch $@; \
 	else echo "No Chromium: the viewer's tests will be skipped. Install the package chromium to run them."; fi
 
+# A real PostgreSQL and network namespaces for the tests of many workers; without them they skip and say so.
+$(POSTGRES): | $(INSTALLED)
+	@if ls /usr/lib/postgresql/*/bin/pg_ctl >/dev/null 2>&1 && command -v ip >/dev/null; \
+	then touch $@; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; \
+	then apt-get update -q && apt-get install -qy --no-install-recommends postgresql iproute2 && touch $@; \
+	else echo "No PostgreSQL: the tests of many workers will be skipped. Install postgresql and iproute2 to run them."; fi
+
 run: $(INSTALLED)  ## Read SOURCES="…" (default: samples) into WORKSPACE=… (default: workspace)
 	@# Exit code 3 says that some documents are not ok, as the samples' broken ones are not; the summary lists them.
 	@$(BIN)/pdfocr run $(SOURCES) --workspace $(WORKSPACE); code=$$?; [ $$code -eq 3 ] || exit $$code
@@ -48,10 +58,10 @@ dev: $(INSTALLED)  ## Open the Dagster UI on what `make run` wrote
 	PDFOCR_WORKSPACE=$(abspath $(WORKSPACE)) PDFOCR_SOURCES="$(abspath $(SOURCES))" \
 	  $(BIN)/dagster dev -w workspace.yaml -p $(PORT)
 
-test: $(INSTALLED) $(CHROMIUM)  ## Run all tests but those that need vLLM
+test: $(INSTALLED) $(CHROMIUM) $(POSTGRES)  ## Run all tests but those that need vLLM
 	$(BIN)/python -m pytest
 
-nightly: $(INSTALLED) $(CHROMIUM)  ## What is slow: 200 crash rounds (PDFOCR_CRASH_SEED=… kills elsewhere), memory, fuzzing at length
+nightly: $(INSTALLED) $(CHROMIUM) $(POSTGRES)  ## What is slow: 200 crash rounds (PDFOCR_CRASH_SEED=… kills elsewhere), memory, fuzzing at length
 	PDFOCR_CRASH_ROUNDS=200 PDFOCR_KILLS=20 $(BIN)/python -m pytest tests/faults/test_crashes.py tests/faults/test_s3_deaths.py
 	$(BIN)/python -m pytest -m nightly
 

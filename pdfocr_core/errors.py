@@ -25,6 +25,7 @@ __all__ = [
     "ServerError",
     "ServerUnavailable",
     "StoreUnavailable",
+    "is_filtered",
     "remedy_for",
 ]
 
@@ -61,6 +62,15 @@ class Reason(StrEnum):
     NESTED_ARCHIVE = "nested_archive"
     PAGES_FAILED = "pages_failed"
     PAGE_ERROR_RATE = "page_error_rate"
+    # Documents, left out on purpose.
+    FILTERED_LANGUAGE = "filtered_language"
+    FILTERED_FORM = "filtered_form"
+    FILTERED_SPAM = "filtered_spam"
+    FILTERED_PAGES = "filtered_pages"
+    FILTERED_BYTES = "filtered_bytes"
+    FILTERED_DUPLICATE = "filtered_duplicate"
+    FILTERED_BLANK = "filtered_blank"
+    FILTERED_PAGE_RANGE = "filtered_page_range"
     # Pages, before the model.
     PAGE_UNREADABLE = "page_unreadable"
     RENDERER_CRASHED = "renderer_crashed"
@@ -114,6 +124,14 @@ REMEDIES: dict[Reason, str] = {
     Reason.RENDERER_TIMEOUT: "Drawing the page takes longer than page_render_timeout_s. Raise it if need be.",
     Reason.RENDERER_MEMORY: "The page needs more memory than render_memory_mb. Raise it for such documents.",
     Reason.BAD_FRONT_MATTER: "The answer had another form than the profile says. Check that model and profile match.",
+    Reason.FILTERED_LANGUAGE: "Left out by filter_languages. To read them: `pdfocr retry --reason filtered_language`.",
+    Reason.FILTERED_FORM: "Left out by filter_forms. To read them: `pdfocr retry --reason filtered_form`.",
+    Reason.FILTERED_SPAM: "Left out by filter_spam. To read them: `pdfocr retry --reason filtered_spam`.",
+    Reason.FILTERED_PAGES: "Left out by filter_min_pages or filter_max_pages; `pdfocr retry --reason filtered_pages`.",
+    Reason.FILTERED_BYTES: "Left out by filter_min_bytes or filter_max_bytes; `pdfocr retry --reason filtered_bytes`.",
+    Reason.FILTERED_DUPLICATE: "The same bytes are read under another name, which stands in `detail`.",
+    Reason.FILTERED_BLANK: "All pages are blank, and filter_blank counts such documents as filtered.",
+    Reason.FILTERED_PAGE_RANGE: "The document has none of the pages asked for with `page_range`.",
     Reason.LENGTH: "The answer was cut at max_tokens. Raise it if the page is really that long.",
     Reason.REPETITION: "The model repeated itself to the end. Another model or a larger picture may read the page.",
     Reason.EMPTY_ANSWER: "The model saw no text on a page that has ink. Look at the page.",
@@ -133,6 +151,11 @@ def remedy_for(code: str) -> str:
         return REMEDIES[Reason(code)]
     except ValueError:
         return ""
+
+
+def is_filtered(code: str | None) -> bool:
+    """Whether this is the reason of a document that was left out on purpose."""
+    return code is not None and code.startswith("filtered_")
 
 
 class PdfocrError(Exception):
@@ -165,12 +188,13 @@ class ConfigurationError(PdfocrError):
 
 
 class DocumentError(PdfocrError):
-    """One document cannot be read; its neighbours go on."""
+    """One document cannot be read, or was left out by a filter; its neighbours go on."""
 
-    def __init__(self, reason: Reason, detail: str = "") -> None:
+    def __init__(self, reason: Reason, detail: str = "", *, content_id: str | None = None) -> None:
         super().__init__(detail or reason.value, code=reason.value)
         self.reason = reason
         self.detail = detail
+        self.content_id = content_id
 
 
 class PageError(PdfocrError):

@@ -6,10 +6,13 @@ The JSON Schemas in `pdfocr_core/schemas` are made from these models and checked
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
+
+from pdfocr_core.page_ranges import pages_in
 
 __all__ = ["Attempt", "Box", "DocumentRecord", "DocumentStatus", "Method", "PageRecord", "PageStatus", "StatusRow"]
 
@@ -128,11 +131,23 @@ class DocumentRecord(_Record):
     version: str
     bytes: int = 0
     kind: str | None = Field(None, description="`pdf` or `image`; null when it did not open.")
-    pages: int = Field(0, ge=0)
-    reason: str | None = Field(None, description="Why it did not open; null when it did.")
+    pages: int = Field(0, ge=0, description="Pages that have a record: all, or those of `page_range`.")
+    source_pages: int | None = Field(
+        None, ge=0, description="Pages of the source, where pages were asked for by number."
+    )
+    page_range: str | None = Field(None, description="Pages that were asked for, as `1-3,7`; null for all.")
+    reason: str | None = Field(None, description="Why it did not open, or was left out by a filter; null otherwise.")
     detail: str = ""
     flags: list[str] = Field(default_factory=list)
+    selection: str = Field("", description="Identifies the filters and page ranges in force; empty: none.")
     engine_id: str
+
+    @property
+    def page_numbers(self) -> Sequence[int]:
+        """The numbers of the pages that have a record, in order."""
+        if self.page_range is None or self.source_pages is None or not self.pages:
+            return range(1, self.pages + 1)
+        return pages_in(self.page_range, self.source_pages)
 
 
 class StatusRow(_Record):

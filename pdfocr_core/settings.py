@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+from collections.abc import Iterable
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from pdfocr_core.page_ranges import check_ranges
 
 __all__ = [
     "ArchiveLimits",
     "EngineKind",
+    "FilterSettings",
     "IndexSettings",
+    "MarkdownSettings",
     "ObserveSettings",
+    "PageBreaks",
     "QualitySettings",
     "ReadSettings",
     "RenderSettings",
     "ServerSettings",
     "StorageSettings",
+    "Tables",
     "TextLayer",
     "WatchSettings",
 ]
@@ -44,6 +53,22 @@ class TextLayer(StrEnum):
     OFF = "off"
     FALLBACK = "fallback"
     PREFER = "prefer"
+
+
+class PageBreaks(StrEnum):
+    """What stands between two pages in a Markdown file."""
+
+    BLANK = "blank"
+    RULE = "rule"
+    COMMENT = "comment"
+
+
+class Tables(StrEnum):
+    """How tables stand in a Markdown file."""
+
+    AS_READ = "as_read"
+    PIPES = "pipes"
+    HTML = "html"
 
 
 class StorageSettings(_Settings):
@@ -108,6 +133,67 @@ class RenderSettings(_Settings):
     tasks_per_worker: int = Field(500, ge=1, description="A worker process is replaced after this many tasks.")
 
 
+class FilterSettings(_Settings):
+    """Which documents are left out before the model sees any page of them; without any of these, none is."""
+
+    filter_languages: tuple[str, ...] = Field(
+        (), description="ISO 639-1 codes of the languages to keep, judged by the text layer; empty: all."
+    )
+    filter_text_pages: int = Field(5, ge=1, le=1000, description="First pages whose text layer is looked at.")
+    filter_min_characters: int = Field(200, ge=1, description="Documents with less text are not judged by it.")
+    filter_min_letter_share: float = Field(
+        0.5, ge=0, le=1, description="Letters among the characters; text with fewer is not judged, it may be a bad OCR."
+    )
+    filter_min_confidence: float = Field(
+        0.0, ge=0, le=1, description="A document goes for its language only when that is at least so certain."
+    )
+    filter_forms: bool = Field(False, description="Leave out PDFs with text fields to be filled in.")
+    filter_spam: bool = Field(False, description="Leave out pages that lure to downloads: too many words of that kind.")
+    filter_max_spam_share: float = Field(0.004, ge=0, le=1, description="Such words among all words, at most.")
+    filter_min_pages: int | None = Field(None, ge=1, description="Pages of a document, at least.")
+    filter_max_pages: int | None = Field(None, ge=1, description="Pages of a document, at most.")
+    filter_min_bytes: int | None = Field(None, ge=1, description="Size of a document, at least.")
+    filter_max_bytes: int | None = Field(None, ge=1, description="Size of a document, at most.")
+    filter_duplicates: bool = Field(False, description="Keep one of several documents with the same bytes.")
+    filter_blank: bool = Field(False, description="Count documents whose pages are all blank as filtered, not as ok.")
+
+    @field_validator("filter_languages", mode="before")
+    @classmethod
+    def _one_code_each(cls, value: Any) -> Any:
+        if not isinstance(value, str | Iterable):
+            return value
+        given = [value] if isinstance(value, str) else [str(one) for one in value]
+        codes = [code.strip().lower() for one in given for code in one.split(",") if code.strip()]
+        wrong = [code for code in codes if len(code) != 2 or not code.isascii() or not code.isalpha()]
+        if wrong:
+            raise ValueError(f"{wrong[0]!r} is no ISO 639-1 code; they have two letters, as `en`")
+        return tuple(sorted(set(codes)))
+
+    @property
+    def by_text(self) -> bool:
+        """Whether documents are judged by their text."""
+        return bool(self.filter_languages) or self.filter_spam
+
+
+class MarkdownSettings(_Settings):
+    """What Markdown files look like. They are made from what was read, so other settings cost no model call."""
+
+    markdown_page_breaks: PageBreaks = Field(
+        PageBreaks.BLANK, description="Between pages: a blank line, a rule, or a comment with the page's number."
+    )
+    markdown_front_matter: bool = Field(False, description="Say in YAML at the top where the text comes from.")
+    markdown_tables: Tables = Field(
+        Tables.AS_READ, description="Tables as the model wrote them, or as pipes or HTML where nothing is lost by it."
+    )
+    markdown_normalize: bool = Field(
+        False, description="Unicode NFC, no invisible characters, no stray spaces at line ends."
+    )
+    figures: bool = Field(
+        False, description="Cut figures out of the pages and point to them; the sources are fetched again for it."
+    )
+    figure_dpi: int = Field(200, ge=36, le=1200, description="Resolution of figures, in dots per inch of the page.")
+
+
 class ReadSettings(_Settings):
     """How pages are read."""
 
@@ -142,6 +228,22 @@ class ReadSettings(_Settings):
     passwords: tuple[str, ...] = Field((), repr=False, description="Tried on encrypted PDFs; never logged.")
     retry: tuple[str, ...] = Field((), description="Reasons whose documents and pages are read again in a done group.")
     reuse: bool = Field(True, description="Take results committed under the same engine; false reads again.")
+    page_range: str | None = Field(None, description="Pages to read of every document, as `1-3,7,10-`; unset: all.")
+    filters: FilterSettings = FilterSettings()
+    markdown: MarkdownSettings = MarkdownSettings()
+
+    @field_validator("page_range")
+    @classmethod
+    def _ranges(cls, value: str | None) -> str | None:
+        return check_ranges(value) if value else None
+
+    @property
+    def selection_id(self) -> str:
+        """What tells one choice of documents and pages from another; empty where everything is read."""
+        chosen = self.filters.model_dump(mode="json", exclude_defaults=True)
+        if self.page_range is not None:
+            chosen["page_range"] = self.page_range
+        return hashlib.sha256(json.dumps(chosen, sort_keys=True).encode()).hexdigest()[:16] if chosen else ""
 
 
 class ServerSettings(_Settings):

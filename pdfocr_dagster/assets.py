@@ -213,10 +213,10 @@ def build_report(collection: str, group_name: str) -> dg.AssetsDefinition:
 
 def _not_recorded_yet(context: dg.AssetExecutionContext, last: dg.AssetKey) -> Sequence[str]:
     """The run's groups; in a retry only those that were not recorded by what it retries, a step or a run."""
-    todo, runs = list(context.partition_keys), {context.run_id}
+    todo, runs = list(context.partition_keys), {context.run.run_id}
     if RETRY_NUMBER_TAG in context.run.tags:
         # Dagster started this run by itself when another was killed; what a person starts again is done again.
-        _root, family = context.instance.get_run_group(context.run_id) or ("", ())
+        _root, family = context.instance.get_run_group(context.run.run_id) or ("", ())
         runs.update(run.run_id for run in family)
     elif not context.retry_number:
         return todo

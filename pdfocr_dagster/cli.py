@@ -17,6 +17,26 @@ from rich.console import Console
 
 from pdfocr_core.errors import PdfocrError
 from pdfocr_core.settings import EngineKind, TextLayer
+from pdfocr_dagster.cli_bench import bench
+from pdfocr_dagster.cli_choices import (
+    ApplyFilterOption,
+    BlankOption,
+    DuplicatesOption,
+    FiguresOption,
+    FormsOption,
+    FrontMatterOption,
+    LanguagesOption,
+    MaxBytesOption,
+    MaxPagesOption,
+    MinBytesOption,
+    MinPagesOption,
+    NormalizeOption,
+    PageBreaksOption,
+    PagesOption,
+    SpamOption,
+    TablesOption,
+    like_olmocr,
+)
 from pdfocr_dagster.cli_collections import import_olmocr, prune
 from pdfocr_dagster.cli_compare import compare
 from pdfocr_dagster.cli_options import (
@@ -85,6 +105,22 @@ def run(
     collection: Annotated[str, typer.Option(help="Name of the collection in a shared Dagster instance.")] = "pdfocr",
     reread: Annotated[bool, typer.Option(help="Read every group again, whatever was read before.")] = False,
     accept_license: Annotated[bool, typer.Option(help="Accept a model's restricted licence.")] = False,
+    page_range: PagesOption = None,
+    apply_filter: ApplyFilterOption = False,
+    filter_languages: LanguagesOption = None,
+    filter_forms: FormsOption = None,
+    filter_spam: SpamOption = None,
+    filter_duplicates: DuplicatesOption = None,
+    filter_blank: BlankOption = None,
+    filter_min_pages: MinPagesOption = None,
+    filter_max_pages: MaxPagesOption = None,
+    filter_min_bytes: MinBytesOption = None,
+    filter_max_bytes: MaxBytesOption = None,
+    page_breaks: PageBreaksOption = None,
+    front_matter: FrontMatterOption = None,
+    tables: TablesOption = None,
+    normalize: NormalizeOption = None,
+    figures: FiguresOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Progress and the books, one JSON object a line.")] = False,
     quiet: Annotated[bool, typer.Option(help="No progress, only the summary.")] = False,
     metrics_port: MetricsPortOption = None,
@@ -109,6 +145,22 @@ def run(
         "in_flight": in_flight,
         "max_page_error_rate": max_page_error_rate,
         "reuse": False if reread else None,
+        "page_range": page_range,
+        "filter_languages": [filter_languages] if filter_languages else None,
+        "filter_forms": filter_forms,
+        "filter_spam": filter_spam,
+        "filter_duplicates": filter_duplicates,
+        "filter_blank": filter_blank,
+        "filter_min_pages": filter_min_pages,
+        "filter_max_pages": filter_max_pages,
+        "filter_min_bytes": filter_min_bytes,
+        "filter_max_bytes": filter_max_bytes,
+        "markdown_page_breaks": page_breaks.value if page_breaks else None,
+        "markdown_front_matter": front_matter,
+        "markdown_tables": tables.value if tables else None,
+        "markdown_normalize": normalize,
+        "figures": figures,
+        **(like_olmocr(filter_languages) if apply_filter else {}),
     }
     index = {"sources": sources, "pages_per_group": pages_per_group}
     raise typer.Exit(
@@ -143,6 +195,8 @@ def retry(
     model: Annotated[str | None, typer.Option(help="As for `pdfocr run`.")] = None,
     server: Annotated[list[str] | None, typer.Option(help="As for `pdfocr run`.")] = None,
     text_layer: Annotated[TextLayer | None, typer.Option(help="As for `pdfocr run`.")] = None,
+    apply_filter: ApplyFilterOption = False,
+    filter_languages: LanguagesOption = None,
     markdown: Annotated[bool, typer.Option(help="Write Markdown files too.")] = True,
     source_profile: SourceProfileOption = None,
     workspace_profile: WorkspaceProfileOption = None,
@@ -164,7 +218,12 @@ def retry(
         print_error(error, Console(stderr=True))
         raise typer.Exit(WRONG_USE) from None
     inference = {"engine": engine.value if engine else None, "model": model, "server_urls": _server_urls(server)}
-    pages = {"retry": sorted(choice.reasons), "text_layer": text_layer.value if text_layer else None}
+    pages = {
+        "retry": sorted(choice.reasons),
+        "text_layer": text_layer.value if text_layer else None,
+        "filter_languages": [filter_languages] if filter_languages else None,
+        **(like_olmocr(filter_languages) if apply_filter else {}),
+    }
     order = Order(
         workspace=root,
         collection=collection,
@@ -212,6 +271,7 @@ app.command()(prune)
 app.command()(import_olmocr)
 app.command()(view)
 app.command()(compare)
+app.command()(bench)
 
 
 @app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})

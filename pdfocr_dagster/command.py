@@ -8,6 +8,7 @@ from rich.console import Console
 
 from pdfocr_core.errors import ConfigurationError, PdfocrError
 from pdfocr_core.outputs.books import read_books
+from pdfocr_core.records import DocumentStatus
 from pdfocr_core.serving.choice import check_settings
 from pdfocr_core.settings import ObserveSettings
 from pdfocr_core.telemetry import Telemetry
@@ -107,7 +108,9 @@ def _carry_out(order: Order, console: Console) -> int:
     if order.as_json:
         print_event("end", workspace=order.workspace, **books.to_json())
     print_summary(console, books, bad, order.workspace, shared.telemetry)
-    return OK if books.not_ok == 0 and books.pending == 0 else NOT_ALL_OK
+    # What was left out as asked is no reason to look.
+    unexpected = books.not_ok - books.by_status.get(DocumentStatus.FILTERED, 0)
+    return OK if unexpected == 0 and books.pending == 0 else NOT_ALL_OK
 
 
 def _execute(order: Order, collection: runs.CollectionRuns, shared: local_run.LocalRun, workspace: Workspace) -> bool:

@@ -7,6 +7,8 @@ from typing import Any
 import dagster as dg
 
 from pdfocr_dagster.assets import build_groups, build_report, build_work_index
+from pdfocr_dagster.history import build_prune_history_job, build_prune_history_schedule
+from pdfocr_dagster.liveness import build_dead_runs_sensor
 from pdfocr_dagster.partitions import DEFAULT_COLLECTION
 from pdfocr_dagster.quality import QualityThresholds
 from pdfocr_dagster.resources import InferenceServer, PageSettings
@@ -38,18 +40,21 @@ def build_definitions(
         build_groups(collection, collection),
         build_report(collection, collection),
     ]
+    pruning = build_prune_history_job(named_for(collection, "prune_history"))
     return dg.Definitions(
         assets=_presented(assets, owners or [f"team:{collection}"]),
         jobs=[
             dg.define_asset_job(job_name(collection), selection=dg.AssetSelection.groups(collection)),
             build_retry_job(collection, named_for(collection, "retry_failed")),
+            pruning,
         ],
         sensors=[
             build_new_documents_sensor(collection),
             build_new_groups_sensor(collection),
             build_nightly_reading(collection),
+            build_dead_runs_sensor(named_for(collection, "dead_runs_sensor")),
         ],
-        schedules=[build_nightly_ingestion(collection)],
+        schedules=[build_nightly_ingestion(collection), build_prune_history_schedule(pruning)],
         resources={
             "workspace": WorkspaceResource(),
             "sources": SourcesResource(),

@@ -57,7 +57,7 @@ def record_groups(
     stages = Stages(pages=PAGES in assets, dolma=DOLMA in assets, markdown=MARKDOWN in assets)
     failed: dict[str, PdfocrError] = {}
     lines = RunLines(context.log, session.telemetry)
-    ownership = Ownership(context.instance, context.run_id)
+    ownership = Ownership(context.instance, context.run.run_id)
 
     def read() -> AsyncIterator[GroupResult]:
         return session.read_groups(workspace, todo, stages, on_page=log_page)

@@ -10,7 +10,7 @@ import time
 import dagster as dg
 import psutil
 
-__all__ = ["PROCESS_TAG", "mark_run", "repair_runs", "this_process"]
+__all__ = ["PROCESS_TAG", "build_dead_runs_sensor", "mark_run", "repair_runs", "this_process"]
 
 PROCESS_TAG = "pdfocr/process"
 
@@ -55,6 +55,24 @@ def repair_runs(instance: dg.DagsterInstance) -> int:
         instance.report_run_failed(run, why)
         repaired += 1
     return repaired
+
+
+def build_dead_runs_sensor(name: str) -> dg.SensorDefinition:
+    """The sensor that ends runs whose process died together with the code server that watched it.
+
+    It looks where the code location runs. Launchers of clusters can tell by themselves, and Dagster asks them.
+    """
+
+    @dg.sensor(
+        name=name,
+        minimum_interval_seconds=60,
+        default_status=dg.DefaultSensorStatus.RUNNING,
+        description="Ends runs whose process on this machine was killed, so that Dagster tries them again.",
+    )
+    def dead_runs(context: dg.SensorEvaluationContext) -> dg.SkipReason:
+        return dg.SkipReason(f"{repair_runs(context.instance)} runs were dead.")
+
+    return dead_runs
 
 
 def _is_copied(instance: dg.DagsterInstance, run: dg.DagsterRun, process: str) -> bool:

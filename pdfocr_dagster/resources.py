@@ -15,6 +15,7 @@ from pdfocr_core.session import Session
 from pdfocr_core.settings import ReadSettings, RenderSettings, ServerSettings, StorageSettings
 from pdfocr_core.telemetry import Telemetry
 from pdfocr_dagster import local_run
+from pdfocr_dagster.choices import ChoiceFields
 from pdfocr_dagster.environment import settings_from, variable
 
 
@@ -22,7 +23,7 @@ def _given(resource: dg.ConfigurableResource[Any]) -> dict[str, Any]:
     return {name: getattr(resource, name) for name in type(resource).model_fields}
 
 
-class PageSettings(dg.ConfigurableResource["PageSettings"]):
+class PageSettings(ChoiceFields):
     """How pages are drawn and read. Every field has a variable PDFOCR_<FIELD>."""
 
     text_layer: str | None = Field(
@@ -82,7 +83,7 @@ class PageSettings(dg.ConfigurableResource["PageSettings"]):
         render = settings_from(
             RenderSettings, {**given, "workers": given["render_workers"] or variable("render_workers")}
         )
-        return settings_from(ReadSettings, {**given, "render": render})
+        return settings_from(ReadSettings, {**given, **self.chosen(), "render": render})
 
 
 class InferenceServer(dg.ConfigurableResource["InferenceServer"]):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 import kubernetes_validate
+from psycopg2 import ProgrammingError
+from psycopg2.extensions import make_dsn
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
@@ -27,6 +29,14 @@ def _in_pod(field: str) -> AfterValidator:
 
 Resources = Annotated[dict[str, Any], _in_pod("resources")]
 SecurityContext = Annotated[dict[str, Any], _in_pod("securityContext")]
+
+
+def _taken_by_the_driver(parameters: dict[str, int]) -> dict[str, int]:
+    try:
+        make_dsn(**parameters)
+    except ProgrammingError as error:
+        raise ValueError(str(error)) from error
+    return parameters
 
 
 class _Strict(BaseModel):
@@ -68,6 +78,7 @@ class PostgreSQL(_Strict):
     postgresql_host: str
     postgresql_username: str
     postgresql_database: str
+    postgresql_params: Annotated[dict[str, int], AfterValidator(_taken_by_the_driver)]
     service: Port
 
 

@@ -21,7 +21,11 @@ import psutil
 import yaml
 from dagster._core.definitions.partitions.context import partition_loading_context
 from dagster._core.definitions.selector import PartitionRangeSelector, PartitionsByAssetSelector, PartitionsSelector
-from dagster._core.execution.backfill import BulkActionStatus, PartitionBackfill
+from dagster._core.execution.backfill import (
+    BULK_ACTION_TERMINAL_STATUSES,
+    BulkActionStatus,
+    PartitionBackfill,
+)
 
 from pdfocr_core.outputs.report import books_of
 from pdfocr_core.records import PageRecord
@@ -89,7 +93,6 @@ class Cluster:
             "password": "",
             "db_name": "postgres",
         }
-        settings["concurrency"]["pools"]["default_limit"] = len(self.machines.names)
         settings["run_monitoring"]["poll_interval_seconds"] = 2
         settings["run_launcher"] = {
             "module": "tests.netns_launcher",
@@ -119,7 +122,8 @@ class Cluster:
             yield instance
 
     def launch(self, instance: dg.DagsterInstance) -> str:
-        """A backfill of all groups, as the button of the UI makes it."""
+        """A backfill of all groups, as the button of the UI makes it; a run for each worker at once."""
+        instance.event_log_storage.set_concurrency_slots("inference", len(self.machines.names))
         keys = instance.get_dynamic_partitions("pdfocr")
         everything = PartitionsSelector([PartitionRangeSelector(keys[0], keys[-1])])
         with partition_loading_context(dynamic_partitions_store=instance):
@@ -143,8 +147,7 @@ class Cluster:
         """How the backfill ended; None while it goes on."""
         backfill = instance.get_backfill("backfill")
         assert backfill is not None
-        going_on = (BulkActionStatus.REQUESTED, BulkActionStatus.COMPLETING, BulkActionStatus.FAILING)
-        return None if backfill.status in going_on else backfill.status
+        return backfill.status if backfill.status in BULK_ACTION_TERMINAL_STATUSES else None
 
     # Processes.
 

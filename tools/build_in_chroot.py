@@ -28,6 +28,7 @@ from dockerfile_parse import DockerfileParser
 REPOSITORY = Path(__file__).absolute().parents[1]
 RELEASE = "bookworm"
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+_APT_CLEAN = 'APT::Keep-Downloaded-Packages "false"; Dir::Cache::pkgcache ""; Dir::Cache::srcpkgcache "";\n'
 # How this machine reaches its package index and its mirror, which is no part of the image.
 _PASSED = ("PIP_", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy", "SSL_CERT_FILE")
 _MACHINE_FILES = ("/etc/resolv.conf", "/etc/apt/sources.list.d", "/etc/pip.conf", "/etc/xdg/pip")
@@ -69,7 +70,12 @@ class Stage:
 
 @contextmanager
 def _mounted(root: Path) -> Iterator[None]:
-    mounts = [["-t", "proc", "proc", str(root / "proc")], ["--bind", "/dev", str(root / "dev")]]
+    mounts = [
+        ["-t", "proc", "proc", str(root / "proc")],
+        # Private: what is mounted below must not show in this machine's own /dev.
+        ["--bind", "--make-private", "/dev", str(root / "dev")],
+        ["-t", "tmpfs", "-o", "mode=1777", "tmpfs", str(root / "dev" / "shm")],
+    ]
     for mount in mounts:
         subprocess.run(["mount", *mount], check=True)
     try:
@@ -86,6 +92,9 @@ def base_root(folder: Path) -> Path:
         fresh = folder / "base-new"
         shutil.rmtree(fresh, ignore_errors=True)
         subprocess.run(["debootstrap", "--variant=minbase", RELEASE, str(fresh)], check=True, stdout=sys.stderr)
+        # As in the official images: apt keeps no packages and no cache of its own.
+        (fresh / "etc/apt/apt.conf.d/docker-clean").write_text(_APT_CLEAN, encoding="ascii")
+        subprocess.run(["chroot", str(fresh), "apt-get", "clean"], check=True)
         fresh.rename(base)
     return base
 

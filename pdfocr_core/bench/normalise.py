@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 
 __all__ = ["normalise"]
 
@@ -21,13 +22,14 @@ _PLAIN = str.maketrans(
     {
         **dict.fromkeys("\u2018\u2019\u201a", "'"),
         **dict.fromkeys("\u201c\u201d\u201e", '"'),
-        **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2212", "-"),
+        **dict.fromkeys("\u2011\u2012\u2013\u2014\u2212", "-"),
         "\uff3f": "_",
         "\u00b5": "\u03bc",  # the micro sign, which looks like mu
     }
 )
 
 
+@lru_cache(maxsize=512)  # a page has many tests
 def normalise(text: str) -> str:
     """The text without emphasis, in NFC, white space as single spaces, quotation marks and dashes as in ASCII."""
     for pattern, put in _STEPS:

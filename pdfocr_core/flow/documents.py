@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from pdfocr_core.documents import Document, shown_url
+from pdfocr_core.errors import DocumentError, Reason
 from pdfocr_core.flow.clock import DocumentClock
-from pdfocr_core.flow.group import GroupWork
+from pdfocr_core.flow.group import GroupWork, Selection
+from pdfocr_core.page_ranges import pages_in
 from pdfocr_core.records import DocumentRecord, PageRecord
 from pdfocr_core.workspace import Workspace
 
@@ -30,7 +32,11 @@ class OpenDocument:
         path: the bytes, to be opened in worker processes only.
         temporary: the file is ours to remove.
         disk_bytes: what it takes of the budget of temporary disk.
+        source_pages: pages of the document, read or not.
+        selection: what was asked for of the document.
+        numbers: these pages, as far as the document has them.
         remaining: pages without a record yet.
+        inked: a page is not blank, among those with a record.
         clock: how long its pages may take together.
     """
 
@@ -41,14 +47,25 @@ class OpenDocument:
     disk_bytes: int
     content_id: str
     kind: str
-    pages: int
+    source_pages: int
+    selection: Selection
     flags: list[str]
     clock: DocumentClock
     password: str | None = None
     remaining: int = 0
+    inked: bool = False
+    numbers: Sequence[int] = field(init=False)
 
-    def record(self, engine_id: str) -> DocumentRecord:
-        """What the pages file says of this document."""
+    def __post_init__(self) -> None:
+        self.numbers = pages_in(self.selection.page_range, self.source_pages)
+
+    @property
+    def pages(self) -> int:
+        """How many pages were asked for."""
+        return len(self.numbers)
+
+    def record(self, engine_id: str, *, drop_blank: bool = False) -> DocumentRecord:
+        """What the pages file says of this document; with `drop_blank`, one of blank pages alone is filtered."""
         return DocumentRecord(
             document_id=self.document.document_id,
             content_id=self.content_id,
@@ -57,7 +74,11 @@ class OpenDocument:
             bytes=self.document.bytes,
             kind=self.kind,
             pages=self.pages,
+            source_pages=self.source_pages if self.selection.page_range else None,
+            page_range=self.selection.page_range,
+            reason=Reason.FILTERED_BLANK.value if drop_blank and not self.inked else None,
             flags=sorted(self.flags),
+            selection=self.selection.identity,
             engine_id=engine_id,
         )
 
@@ -68,15 +89,18 @@ class OpenDocument:
                 self.path.unlink(missing_ok=True)
 
 
-def closed_record(document: Document, engine_id: str, reason: str, detail: str) -> DocumentRecord:
-    """The record of a document that cannot be read."""
+def closed_record(document: Document, engine_id: str, error: DocumentError, selection: Selection) -> DocumentRecord:
+    """The record of a document that cannot or shall not be read."""
     return DocumentRecord(
         document_id=document.document_id,
+        content_id=error.content_id,
         url=shown_url(document.url),
         version=document.version,
         bytes=document.bytes,
-        reason=reason,
-        detail=detail[:1000],
+        reason=error.code,
+        detail=error.detail[:1000],
+        selection=selection.identity,
+        page_range=selection.page_range,
         engine_id=engine_id,
     )
 

@@ -6,19 +6,20 @@ import asyncio
 import contextlib
 import sys
 import time
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from pdfocr_core.documents import Document, PageGroup, is_imported
-from pdfocr_core.errors import ConfigurationError, PdfocrError
+from pdfocr_core.errors import ConfigurationError, PdfocrError, is_filtered
 from pdfocr_core.flow.checkpoint import Checkpoint
 from pdfocr_core.flow.spool import Spool
 from pdfocr_core.outputs.assemble import assemble, write_documents, write_markdown
-from pdfocr_core.records import DocumentRecord, PageRecord, StatusRow
+from pdfocr_core.records import DocumentRecord, PageRecord, PageStatus, StatusRow
 from pdfocr_core.settings import ReadSettings
 from pdfocr_core.workspace import Workspace, line_of
 
-__all__ = ["GroupResult", "GroupWork", "Stages", "finish_group", "reusable", "taken"]
+__all__ = ["GroupResult", "GroupWork", "Selection", "Stages", "finish_group", "reusable", "take_up", "taken"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,13 @@ class GroupResult:
     error: PdfocrError | None = None
 
 
+class Selection(NamedTuple):
+    """See `DocumentRecord`: identity of filters and page ranges, and the range."""
+
+    identity: str
+    page_range: str | None
+
+
 class GroupWork:
     """What the flow keeps of one group while its pages are being read.
 
@@ -58,6 +66,8 @@ class GroupWork:
 
     Attributes:
         replaces: the group was committed before, and is read again all the same.
+        before: documents of a group that is only retried, as they were committed.
+        inked: documents with a page that is not blank, among the pages that are done.
     """
 
     def __init__(self, group: PageGroup, checkpoint: Checkpoint) -> None:
@@ -68,23 +78,48 @@ class GroupWork:
         self.documents: dict[str, DocumentRecord] = {}
         self.done: dict[str, dict[int, str]] = {}
         self.replaces = False
+        self.before: dict[str, DocumentRecord] = {}
+        self.inked: set[str] = set()
         self._retry: Collection[str] = ()
+        self._resumed = False
 
     def resume(self, workspace: Workspace, engine_id: str, retry: Collection[str] = ()) -> None:
-        """Take over the pages that an earlier run checkpointed under the same engine.
+        """Take over the pages that an earlier run checkpointed or committed under the same engine.
 
-        With `retry`, the group was committed: its pages are taken over too, but for those with these reasons.
+        With `retry`, pages with these reasons are read again, and documents that a filter left out stay out unless
+        theirs is among the reasons.
         """
-        self._retry = retry
+        self._retry, self._resumed = retry, True
         for record, _line in self._durable(workspace):
             if record.engine_id == engine_id:
                 # Of one document all pages share the text of their content id.
                 pages = self.done.setdefault(record.document_id, {})
                 pages.setdefault(record.page, sys.intern(record.content_id))
+                if record.status is not PageStatus.BLANK:
+                    self.inked.add(record.document_id)
+        if retry:
+            with contextlib.suppress(FileNotFoundError):
+                for before, _line in workspace.read_page_lines(self.key):
+                    if isinstance(before, DocumentRecord) and before.engine_id == engine_id:
+                        self.before[before.document_id] = before
+
+    def kept_out(self, document: Document) -> DocumentRecord | None:
+        """The record of a document that a filter left out before, where that is not to be reconsidered."""
+        before = self.before.get(document.document_id)
+        if before is None or not is_filtered(before.reason) or before.reason in self._retry:
+            return None
+        return before
+
+    def selection_of(self, document: Document, settings: ReadSettings) -> Selection:
+        """What is asked for of a document: what the settings say, or what it was when the document is only retried."""
+        before = self.before.get(document.document_id)
+        if before is None:
+            return Selection(settings.selection_id, settings.page_range)
+        return Selection(settings.selection_id or before.selection, settings.page_range or before.page_range)
 
     def _durable(self, workspace: Workspace) -> Iterator[tuple[PageRecord, bytes]]:
         """The pages that need not be read again, with their lines: committed ones that are kept, then the parts'."""
-        if self._retry:
+        if self._resumed:
             with contextlib.suppress(FileNotFoundError):
                 for record, line in workspace.read_page_lines(self.key):
                     if isinstance(record, PageRecord) and record.reason not in self._retry:
@@ -117,13 +152,14 @@ class GroupWork:
         return await asyncio.to_thread(self._commit, workspace)
 
     def _commit(self, workspace: Workspace) -> bool:
+        numbers = {key: _set_of(document.page_numbers) for key, document in self.documents.items()}
         with Spool() as spool:
             for record, line in self._durable(workspace):
                 document = self.documents.get(record.document_id)
-                if document is not None and (record.engine_id, record.content_id) == (
-                    document.engine_id,
-                    document.content_id,
-                ):
+                # Not all pages that were read before need be among those that are asked for now.
+                if document is None or record.page not in numbers[record.document_id]:
+                    continue
+                if (record.engine_id, record.content_id) == (document.engine_id, document.content_id):
                     spool.add(record.document_id, record.page, line)
             documents = [self.documents[source.document_id] for source in self.group.documents]
             if any(spool.pages(document.document_id) < document.pages for document in documents):
@@ -138,15 +174,34 @@ class GroupWork:
     def _lines(documents: Iterable[DocumentRecord], spool: Spool) -> Iterator[bytes]:
         for document in documents:
             yield line_of(document)
-            for page in range(1, document.pages + 1):
+            for page in document.page_numbers:
                 yield spool.line(document.document_id, page)
 
 
-def reusable(workspace: Workspace, group: PageGroup, engine_id: str) -> bool:
-    """Whether the group's pages are committed already under this engine, or were imported."""
+def take_up(workspace: Workspace, group: PageGroup, engine_id: str, settings: ReadSettings) -> GroupWork:
+    """A group to be read, with what the settings let it keep of what was read before."""
+    checkpoint = Checkpoint(
+        workspace, group.key, interval_s=settings.checkpoint_interval_s, max_bytes=settings.checkpoint_bytes
+    )
+    work = GroupWork(group, checkpoint)
+    if settings.reuse:
+        work.resume(workspace, engine_id, settings.retry)
+    else:
+        workspace.drop_parts(group.key)
+    work.replaces = workspace.pages_version(group.key) is not None
+    return work
+
+
+def _set_of(numbers: Sequence[int]) -> Container[int]:
+    return numbers if isinstance(numbers, range) else frozenset(numbers)
+
+
+def reusable(workspace: Workspace, group: PageGroup, engine_id: str, selection: str = "") -> bool:
+    """Whether the group is committed already under this engine and this selection of pages, or was imported."""
     try:
         return all(
-            record.engine_id == engine_id or is_imported(record.engine_id)
+            is_imported(record.engine_id)
+            or (record.engine_id == engine_id and (isinstance(record, PageRecord) or record.selection == selection))
             for record, _line in workspace.read_page_lines(group.key)
         )
     except FileNotFoundError:

@@ -11,6 +11,7 @@ from pdfocr_core.errors import DocumentError, PdfocrError, Reason
 from pdfocr_core.flow.clock import DocumentClock
 from pdfocr_core.flow.disk import DiskBudget
 from pdfocr_core.flow.documents import OpenDocument
+from pdfocr_core.flow.filters import Filters
 from pdfocr_core.flow.group import GroupWork
 from pdfocr_core.rendering.model import OpenedDocument
 from pdfocr_core.rendering.pool import RenderPool
@@ -32,22 +33,30 @@ class Opener:
         settings: passwords, the document's clock and the budget of the disk.
         directory: where copies are kept.
         telemetry: learns how long it takes.
+        filters: say which documents are left out.
     """
 
     def __init__(
-        self, pool: RenderPool, fetcher: Fetcher, settings: ReadSettings, directory: Path, telemetry: Telemetry
+        self,
+        pool: RenderPool,
+        fetcher: Fetcher,
+        settings: ReadSettings,
+        directory: Path,
+        telemetry: Telemetry,
+        filters: Filters,
     ) -> None:
         self._pool, self._fetcher, self._settings, self._directory = pool, fetcher, settings, directory
-        self._telemetry = telemetry
+        self._telemetry, self._filters = telemetry, filters
         self._disk = DiskBudget(settings.temporary_bytes)
 
     async def open(self, work: GroupWork, document: Document) -> OpenDocument:
         """Fetch and open one document.
 
         Raises:
-            DocumentError: it cannot be read, and why; nothing is left of it.
+            DocumentError: it cannot be read or is left out by a filter, and why; nothing is left of it.
             PdfocrError: nothing can be read as things are.
         """
+        self._filters.before_opening(document)
         fetched: FetchedDocument | None = None
         disk_bytes = await self._disk.take(document)
         try:
@@ -55,7 +64,10 @@ class Opener:
                 fetched = await asyncio.to_thread(self._fetcher.fetch, document, self._directory)
             with self._telemetry.timed("open"):
                 found = await self._pool.open(fetched.path, document.url, self._settings.passwords)
-            return self._opened(work, document, fetched, found, disk_bytes)
+            opened = self._opened(work, document, fetched, found, disk_bytes)
+            with self._telemetry.timed("open"):
+                await self._filters.after_opening(opened)
+            return opened
         except BaseException as error:
             if fetched is not None and fetched.temporary:
                 fetched.path.unlink(missing_ok=True)
@@ -82,7 +94,8 @@ class Opener:
             disk_bytes=disk_bytes,
             content_id=found.content_id,
             kind=found.kind,
-            pages=found.pages,
+            source_pages=found.pages,
+            selection=work.selection_of(document, self._settings),
             flags=list(found.flags),
             clock=DocumentClock(self._settings.document_deadline_s),
             password=None if found.password_index is None else self._settings.passwords[found.password_index],

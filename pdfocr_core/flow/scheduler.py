@@ -15,15 +15,15 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequ
 from pathlib import Path
 from typing import Any
 
-from pdfocr_core.documents import Document
+from pdfocr_core.documents import Document, PageGroup
 from pdfocr_core.engines.engine import Engine
-from pdfocr_core.errors import ConfigurationError, DocumentError, PageError, Reason, ServerError
-from pdfocr_core.flow.checkpoint import Checkpoint
+from pdfocr_core.errors import ConfigurationError, DocumentError, PageError, Reason, ServerError, is_filtered
 from pdfocr_core.flow.connection import Connection
 from pdfocr_core.flow.control import WindowControl
 from pdfocr_core.flow.documents import OpenDocument, Twins, closed_record, pages_of_twin
 from pdfocr_core.flow.exceptions import first_of_ours
-from pdfocr_core.flow.group import GroupResult, GroupWork, Stages, finish_group, reusable, taken
+from pdfocr_core.flow.filters import Filters
+from pdfocr_core.flow.group import GroupResult, GroupWork, Stages, finish_group, reusable, take_up, taken
 from pdfocr_core.flow.ladder import PageToRead, read_page
 from pdfocr_core.flow.opening import Opener
 from pdfocr_core.flow.pages import PageMaker
@@ -31,7 +31,7 @@ from pdfocr_core.flow.pilot import Pilot
 from pdfocr_core.flow.scratch import sweep_writes
 from pdfocr_core.flow.trial import Trial
 from pdfocr_core.flow.window import Window
-from pdfocr_core.records import DocumentRecord, PageRecord
+from pdfocr_core.records import DocumentRecord, PageRecord, PageStatus
 from pdfocr_core.rendering.pool import RenderPool
 from pdfocr_core.scratch import scratch_folder
 from pdfocr_core.settings import ReadSettings
@@ -123,7 +123,7 @@ class _Flow:
         self._ready: asyncio.Queue[tuple[OpenDocument, PageToRead]] = asyncio.Queue(2 * _CHUNK)
         self._render_slots = asyncio.Semaphore(pool.size + 2)
         self._twins = Twins()
-        self._opener = Opener(pool, fetcher, settings, directory, telemetry)
+        self._opener = Opener(pool, fetcher, settings, directory, telemetry, Filters(settings, pool, workspace))
         self._maker = PageMaker(pool, engine, settings)
         self._groups: dict[str, GroupWork] = {}
         self._left = 0
@@ -173,28 +173,20 @@ class _Flow:
             return
         self._telemetry.expect(len(group.documents), group.pages)
         as_it_is = self._settings.reuse and not self._settings.retry
-        if as_it_is and await asyncio.to_thread(reusable, self._workspace, group, self._engine.engine_id):
+        if as_it_is and await self._is_done(group):
             self._telemetry.reused_pages += group.pages
             self._telemetry.documents_done += len(group.documents)
             self._spawn(self._finish(key, time.monotonic(), reused=True))
             return
-        work = GroupWork(
-            group,
-            Checkpoint(
-                self._workspace,
-                key,
-                interval_s=self._settings.checkpoint_interval_s,
-                max_bytes=self._settings.checkpoint_bytes,
-            ),
-        )
-        if self._settings.reuse:
-            await asyncio.to_thread(work.resume, self._workspace, self._engine.engine_id, self._settings.retry)
-        else:
-            await asyncio.to_thread(self._workspace.drop_parts, key)
-        work.replaces = await asyncio.to_thread(self._workspace.pages_version, key) is not None
+        engine_id = self._engine.engine_id
+        work = await asyncio.to_thread(take_up, self._workspace, group, engine_id, self._settings)
         self._groups[key] = work
         for document in group.documents:
             await self._sources.put((work, document))
+
+    async def _is_done(self, group: PageGroup) -> bool:
+        engine_id, selection = self._engine.engine_id, self._settings.selection_id
+        return await asyncio.to_thread(reusable, self._workspace, group, engine_id, selection)
 
     async def _commit_group(self, work: GroupWork) -> None:
         with self._telemetry.timed("write"):
@@ -202,7 +194,7 @@ class _Flow:
         del self._groups[work.key]
         if won:
             await self._finish(work.key, work.started, reused=False)
-        elif await asyncio.to_thread(reusable, self._workspace, work.group, self._engine.engine_id):
+        elif await self._is_done(work.group):
             logger.warning("Group %s was read by another run meanwhile; what that one committed stays.", work.key)
             await self._finish(work.key, work.started, reused=True)
         else:
@@ -249,8 +241,8 @@ class _Flow:
             if opened is None:
                 continue
             leader = self._twins.leader_of(opened)
-            to_do = set(range(1, opened.pages + 1)) - work.pages_done(document, opened.content_id)
-            opened.remaining = len(to_do)
+            to_do = set(opened.numbers) - work.pages_done(document, opened.content_id)
+            opened.remaining, opened.inked = len(to_do), document.document_id in work.inked
             self._telemetry.reused_pages += opened.pages - len(to_do)
             if not to_do:
                 await self._end_document(opened)
@@ -261,18 +253,25 @@ class _Flow:
 
     async def _open(self, work: GroupWork, document: Document) -> OpenDocument | None:
         """Open one document; None when that ended it."""
+        kept = work.kept_out(document)
+        if kept is not None:
+            self._telemetry.pages_total += kept.pages - document.pages
+            self._telemetry.reused_pages += kept.pages
+            self._close(work, kept)
+            return None
         try:
             opened = await self._opener.open(work, document)
         except DocumentError as error:
-            self._reject(work, document, error.reason, error.detail)
+            self._reject(work, document, error)
             return None
         self._telemetry.pages_total += opened.pages - document.pages
         return opened
 
-    def _reject(self, work: GroupWork, document: Document, reason: str, detail: str) -> None:
+    def _reject(self, work: GroupWork, document: Document, error: DocumentError) -> None:
         self._telemetry.pages_total -= document.pages
-        self._telemetry.failures[str(reason)] += 1
-        self._close(work, closed_record(document, self._engine.engine_id, str(reason), detail))
+        self._telemetry.failures[error.code] += not is_filtered(error.code)
+        selection = work.selection_of(document, self._settings)
+        self._close(work, closed_record(document, self._engine.engine_id, error, selection))
 
     def _close(self, work: GroupWork, record: DocumentRecord) -> None:
         work.documents[record.document_id] = record
@@ -286,7 +285,8 @@ class _Flow:
             await opened.work.checkpoint.flush()
             tell_twins()
         self._opener.remove_copy(opened)
-        self._close(opened.work, opened.record(self._engine.engine_id))
+        drop_blank = self._settings.filters.filter_blank
+        self._close(opened.work, opened.record(self._engine.engine_id, drop_blank=drop_blank))
 
     async def _copy_pages(
         self, opened: OpenDocument, key: str, document_id: str, ended: asyncio.Event, to_do: set[int]
@@ -300,6 +300,7 @@ class _Flow:
                 to_do.discard(record.page)
                 copy = record.model_copy(update={"document_id": opened.document.document_id, "attempts": []})
                 opened.work.checkpoint.add(copy)
+                opened.inked |= record.status is not PageStatus.BLANK
                 self._telemetry.reused_pages += 1
                 self._tell(copy)
         opened.remaining = 0
@@ -312,7 +313,7 @@ class _Flow:
         while True:
             opened = await self._opened.get()
             done = opened.work.pages_done(opened.document, opened.content_id)
-            to_do = [page for page in range(1, opened.pages + 1) if page not in done]
+            to_do = [page for page in opened.numbers if page not in done]
             start = 0
             while start < len(to_do):
                 await self._render_slots.acquire()
@@ -386,6 +387,7 @@ class _Flow:
 
     async def _end_page(self, opened: OpenDocument, record: PageRecord) -> None:
         opened.work.checkpoint.add(record)
+        opened.inked |= record.status is not PageStatus.BLANK
         self._telemetry.count(record)
         self._tell(record)
         opened.remaining -= 1

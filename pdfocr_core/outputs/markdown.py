@@ -15,17 +15,23 @@ import hashlib
 import io
 import json
 import re
-from collections.abc import Iterator
+import unicodedata
+from collections.abc import Callable, Iterator
 from pathlib import PurePosixPath
 from typing import Any
 
 from pdfocr_core.documents import ARCHIVE_SEPARATOR
+from pdfocr_core.outputs.tables_html import to_html, to_pipes
+from pdfocr_core.settings import MarkdownSettings, PageBreaks, Tables
 from pdfocr_core.store import is_url
 
 __all__ = ["document_markdown", "markdown_path", "parse_results"]
 
 _SCHEMES = frozenset({"file", "s3", "gs", "az", "memory", "http", "https"})
 _LONGEST_NAME = 240  # bytes; file systems allow 255, the store's temporary names need some
+_AS_READ = MarkdownSettings()
+# Soft hyphens, spaces of no width, byte order marks, controls; not the joiners, which some scripts are written with.
+_INVISIBLE = re.compile("[\u00ad\u200b\u2060\ufeff\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
 def markdown_path(url: str, workspace_url: str) -> str:
@@ -79,11 +85,68 @@ def _escape(character: str) -> str:
     return "".join(f"%{byte:02X}" for byte in character.encode("utf-8", "surrogateescape"))
 
 
-def document_markdown(record: dict[str, Any]) -> str:
-    """The Markdown of one Dolma document: its pages, a blank line between them."""
+def document_markdown(
+    record: dict[str, Any],
+    settings: MarkdownSettings = _AS_READ,
+    edit: Callable[[int, str], str] | None = None,
+) -> str:
+    """The Markdown of one Dolma document.
+
+    Args:
+        record: the document.
+        settings: what it looks like; pages with a blank line between them, and nothing else, unless they say so.
+        edit: changes the text of a page, given its number, before anything else.
+    """
     text = record["text"]
-    pages = [text[start:end].strip("\n") for start, end, _page in record["attributes"]["pdf_page_numbers"]]
-    return "\n\n".join(page for page in pages if page) + "\n"
+    parts = []
+    for start, end, number in record["attributes"]["pdf_page_numbers"]:
+        page = text[start:end].strip("\n")
+        page = _page(edit(number, page).strip("\n") if edit else page, settings)
+        if settings.markdown_page_breaks is PageBreaks.COMMENT:
+            page = f"<!-- page {number} -->\n\n{page}".rstrip("\n")
+        if page:
+            parts.append(page)
+    between = "\n\n---\n\n" if settings.markdown_page_breaks is PageBreaks.RULE else "\n\n"
+    head = _front_matter(record) if settings.markdown_front_matter else ""
+    return head + between.join(parts) + "\n"
+
+
+def _page(text: str, settings: MarkdownSettings) -> str:
+    if settings.markdown_normalize:
+        text = _normalized(text)
+    match settings.markdown_tables:
+        case Tables.PIPES:
+            return to_pipes(text)
+        case Tables.HTML:
+            return to_html(text)
+        case Tables.AS_READ:
+            return text
+
+
+def _normalized(text: str) -> str:
+    text = unicodedata.normalize("NFC", text.replace("\r\n", "\n").replace("\r", "\n"))
+    # Two spaces at the end of a line are a line break of Markdown; any others are nothing.
+    return re.sub(r"(?<! ) $|\t+$| {3,}$", "", _INVISIBLE.sub("", text), flags=re.MULTILINE)
+
+
+def _front_matter(record: dict[str, Any]) -> str:
+    import yaml
+
+    metadata = record["metadata"]
+    facts = {
+        "source": metadata["Source-File"],
+        "document_id": record["id"],
+        "content_id": metadata.get("content-id"),
+        "pages": metadata["pdf-total-pages"],
+        "failed_pages": metadata.get("failed-pages", []),
+        "fallback_pages": metadata.get("fallback-pages", []),
+        "model": metadata.get("model"),
+        "engine_id": metadata.get("engine-id"),
+        "created": record["created"],
+        "producer": metadata.get("olmocr-version"),
+    }
+    lines = yaml.safe_dump(facts, sort_keys=False, allow_unicode=True, default_flow_style=None, width=10_000)
+    return f"---\n{lines}---\n\n"
 
 
 def parse_results(lines: bytes) -> Iterator[dict[str, Any]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from pdfocr_core.errors import Reason, remedy_for
+from pdfocr_core.errors import Reason, is_filtered, remedy_for
 from pdfocr_core.outputs.periods import periods
 from pdfocr_core.records import DocumentRecord, DocumentStatus, PageRecord, PageStatus, StatusRow
 
@@ -65,6 +65,8 @@ def _of_first_failed(pages: Sequence[PageRecord]) -> str:
 def _judge(
     document: DocumentRecord, count: Counter[PageStatus], max_page_error_rate: float | None
 ) -> tuple[DocumentStatus, str | None]:
+    if is_filtered(document.reason):
+        return DocumentStatus.FILTERED, document.reason
     if document.reason is not None:
         return (DocumentStatus.SKIPPED if document.reason in _SKIPPED else DocumentStatus.FAILED), document.reason
     failed, fallback = count[PageStatus.FAILED], count[PageStatus.FALLBACK]

@@ -66,7 +66,18 @@ def _count(paths: tuple[str, ...]) -> Iterator[Reply]:
         yield "item", count_pages(Path(path))
 
 
-_OPERATIONS: dict[str, Callable[..., Iterator[Reply]]] = {"open": _open, "render": _render, "count": _count}
+def _sample(path: Path, password: str | None, pages: int, want_form: bool) -> Iterator[Reply]:
+    from pdfocr_core.rendering.sampling import sample_pdf
+
+    yield "item", sample_pdf(path, password, pages, want_form=want_form)
+
+
+_OPERATIONS: dict[str, Callable[..., Iterator[Reply]]] = {
+    "open": _open,
+    "render": _render,
+    "count": _count,
+    "sample": _sample,
+}
 
 
 def _answers(operation: str, arguments: tuple[Any, ...]) -> Iterator[Reply]:

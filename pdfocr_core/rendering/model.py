@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pdfocr_core.errors import Reason
 
 __all__ = [
+    "DocumentSample",
     "Failure",
     "OpenLimits",
     "OpenedDocument",
@@ -52,6 +53,19 @@ class OpenedDocument:
     pages: int
     flags: tuple[str, ...] = ()
     password_index: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentSample:
+    """What filters look at.
+
+    Attributes:
+        text: the text layer of the first pages.
+        has_text_fields: whether there is a field to be filled in with text.
+    """
+
+    text: str = ""
+    has_text_fields: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,14 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from pdfocr_core.errors import DocumentError, PageError, Reason
-from pdfocr_core.rendering.model import Failure, OpenedDocument, OpenLimits, RenderedPage, RenderOptions
+from pdfocr_core.rendering.model import (
+    DocumentSample,
+    Failure,
+    OpenedDocument,
+    OpenLimits,
+    RenderedPage,
+    RenderOptions,
+)
 from pdfocr_core.rendering.worker import Clock, Clocks, Worker, WorkerLost
 from pdfocr_core.settings import RenderSettings
 
@@ -107,6 +114,24 @@ class RenderPool:
             error.add_note(f"while opening {name}")
             raise error
         return result
+
+    async def sample(
+        self, path: Path, pages: int, *, want_form: bool, password: str | None = None
+    ) -> DocumentSample | None:
+        """What filters look at in a PDF; None when the file broke the process that looked.
+
+        Args:
+            path: the file.
+            pages: first pages whose own text is wanted; 0 for none.
+            want_form: whether to look for text fields.
+            password: that opens the document.
+        """
+        clock = Clock("open_timeout_s", self._settings.open_timeout_s)
+        arguments = (path, password, pages, want_form)
+        result: DocumentSample | Failure = await self._run(
+            lambda ticket: _one(ticket, "sample", arguments, Clocks(clock, clock))
+        )
+        return None if isinstance(result, Failure) else result
 
     async def render(
         self,

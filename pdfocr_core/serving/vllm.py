@@ -10,6 +10,7 @@ from pathlib import Path
 
 from pdfocr_core.errors import ConfigurationError
 from pdfocr_core.serving import arguments
+from pdfocr_core.serving.cores import tell_cores
 from pdfocr_core.serving.endpoint import Endpoint
 from pdfocr_core.serving.hub import check_room
 from pdfocr_core.serving.managed import Canary, ManagedServer
@@ -94,6 +95,7 @@ class VllmServer(ManagedServer):
         with self._lock:
             if not self.running():
                 self._prepare()
+                tell_cores(self._arguments)
             return super().start()
 
     def _prepare(self) -> None:

@@ -17,6 +17,8 @@ from dagster._core.instance.config import dagster_instance_config, dagster_insta
 from dagster._serdes import ConfigurableClassData
 from jsonschema import Draft202012Validator
 from jsonschema.validators import validator_for
+from psycopg2 import ProgrammingError
+from psycopg2.extensions import make_dsn
 
 from tests.dockerfile_rules import problems
 
@@ -117,6 +119,11 @@ def _instance_problems(content: dict[str, Any]) -> list[str]:
             loaded = ConfigurableClassData(value["module"], value["class"], config)
             checked = process_config(_class_of(loaded).config_type(), yaml.safe_load(config))
             messages += [error.message for error in checked.errors or []]
+    try:
+        # Dagster hands these to the driver as they are.
+        make_dsn(**content.get("storage", {}).get("postgres", {}).get("postgres_db", {}).get("params", {}))
+    except ProgrammingError as error:
+        messages.append(str(error))
     return messages
 
 

@@ -8,6 +8,7 @@ import dagster as dg
 import pytest
 from dagster._core.errors import DagsterExecutionInterruptedError
 
+from pdfocr_dagster.liveness import PROCESS_TAG, build_dead_runs_sensor, this_process
 from pdfocr_dagster.ownership import Ownership
 
 
@@ -84,3 +85,21 @@ def test_a_database_that_stays_away_is_not_waited_for_for_ever(instance: Flicker
     instance.failures = 1_000_000
     Ownership(instance, started(instance).run_id, patience_s=0).confirm()
     assert instance.asked == 1
+
+
+def test_runs_whose_process_is_gone_are_ended_and_no_other() -> None:
+    with dg.DagsterInstance.ephemeral() as made:
+        host, pid, created = this_process().rsplit(":", 2)
+        processes = {
+            "ours": this_process(),
+            "gone": f"{host}:{pid}:{int(created) - 100}",
+            "of another machine": f"elsewhere:{pid}:{int(created) - 100}",
+        }
+        runs = {
+            name: made.create_run_for_job(everything, status=dg.DagsterRunStatus.STARTED, tags={PROCESS_TAG: process})
+            for name, process in processes.items()
+        }
+        build_dead_runs_sensor("dead_runs")(dg.build_sensor_context(instance=made))
+        found = {name: made.get_run_by_id(run.run_id) for name, run in runs.items()}
+        failed = {name for name, run in found.items() if run is not None and run.status is dg.DagsterRunStatus.FAILURE}
+        assert failed == {"gone"}
