@@ -58,8 +58,11 @@ dev: $(INSTALLED)  ## Open the Dagster UI on what `make run` wrote
 	PDFOCR_WORKSPACE=$(abspath $(WORKSPACE)) PDFOCR_SOURCES="$(abspath $(SOURCES))" \
 	  $(BIN)/dagster dev -w workspace.yaml -p $(PORT)
 
-test: $(INSTALLED) $(CHROMIUM) $(POSTGRES)  ## Run all tests but those that need vLLM
-	$(BIN)/python -m pytest
+# Most tests wait for processes more than they compute, so three at a time use two cores well. The crash rounds go alone:
+# they print what they did.
+test: $(INSTALLED) $(CHROMIUM) $(POSTGRES)  ## Run all tests but those that need vLLM, JOBS=… (3) at a time
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --ignore tests/faults/test_crashes.py
+	$(BIN)/python -m pytest tests/faults/test_crashes.py
 
 nightly: $(INSTALLED) $(CHROMIUM) $(POSTGRES)  ## What is slow: 200 crash rounds (PDFOCR_CRASH_SEED=… kills elsewhere), memory, fuzzing at length
 	PDFOCR_CRASH_ROUNDS=200 PDFOCR_KILLS=20 $(BIN)/python -m pytest tests/faults/test_crashes.py tests/faults/test_s3_deaths.py

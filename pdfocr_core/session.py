@@ -35,6 +35,7 @@ from pdfocr_core.serving.recycling import Recycling
 from pdfocr_core.settings import (
     EngineKind,
     IndexSettings,
+    MarkdownSettings,
     ReadSettings,
     RenderSettings,
     ServerSettings,
@@ -232,9 +233,10 @@ def index_sources(
     settings: IndexSettings,
     render: RenderSettings,
     storage: StorageSettings | None = None,
+    markdown: MarkdownSettings | None = None,
 ) -> IndexReport:
     """List the sources and append what is new to the workspace's index; see `pdfocr_core.sources.index`."""
     with RenderPool(render) as pool:
         report = update_index(workspace, sources, settings, counter=pool.count_pages_sync, opener=store_opener(storage))
-    rewrite_markdown(workspace, report.returned)
+    rewrite_markdown(workspace, report.returned, markdown)
     return report

@@ -6,9 +6,9 @@ import hashlib
 import json
 from collections.abc import Iterable
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from pdfocr_core.page_ranges import check_ranges
 
@@ -168,6 +168,14 @@ class FilterSettings(_Settings):
         if wrong:
             raise ValueError(f"{wrong[0]!r} is no ISO 639-1 code; they have two letters, as `en`")
         return tuple(sorted(set(codes)))
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        for what in ("pages", "bytes"):
+            least, most = getattr(self, f"filter_min_{what}"), getattr(self, f"filter_max_{what}")
+            if least is not None and most is not None and least > most:
+                raise ValueError(f"filter_min_{what} is more than filter_max_{what}: nothing would be left")
+        return self
 
     @property
     def by_text(self) -> bool:

@@ -20,7 +20,14 @@ from pdfocr_dagster.failing import failure
 from pdfocr_dagster.group_events import DOLMA, MARKDOWN, PAGES, record_groups
 from pdfocr_dagster.liveness import mark_run
 from pdfocr_dagster.metadata import report_metadata
-from pdfocr_dagster.partitions import asset_key, group_partitions, groups_per_run, register_groups
+from pdfocr_dagster.partitions import (
+    POOL,
+    asset_key,
+    group_partitions,
+    groups_per_run,
+    register_groups,
+    register_pool,
+)
 from pdfocr_dagster.previews import thumbnails
 from pdfocr_dagster.quality import QualityThresholds
 from pdfocr_dagster.reporting import make_report
@@ -72,11 +79,13 @@ def build_work_index(collection: str, group_name: str) -> dg.AssetsDefinition:
                 raise ConfigurationError("No source is named.", remedy="Set `sources`, or PDFOCR_SOURCES.")
             opened = workspace.open()
             settings = settings_from(IndexSettings, config.model_dump())
-            report = index_sources(opened, named, settings, pages.settings().render, sources.storage())
+            read = pages.settings()
+            report = index_sources(opened, named, settings, read.render, sources.storage(), read.markdown)
         except PdfocrError as error:
             raise failure(context, error) from error
         # Manifests are written, so a partition never names a group that is not there. All keys of the index, not only
         # the new ones: an earlier run may have died between its manifest and this line.
+        register_pool(context.instance)
         new = register_groups(context.instance, collection, opened.group_keys())
         return dg.MaterializeResult(
             metadata={
@@ -138,7 +147,7 @@ def build_groups(collection: str, group_name: str) -> dg.AssetsDefinition:
         can_subset=True,
         partitions_def=partitions,
         backfill_policy=dg.BackfillPolicy.multi_run(max_partitions_per_run=groups_per_run()),
-        pool="inference",
+        pool=POOL,
     )
     def read_groups(
         context: dg.AssetExecutionContext,

@@ -60,11 +60,14 @@ def _notes(score: Score) -> list[Text]:
         named = "; ".join(score.missing[:_LISTED]) + ("; …" if len(score.missing) > _LISTED else "")
         counted = "They count as empty" if score.score is not None else "--missing-as-empty counts them as empty"
         notes.append(Text(f"{score.candidate}: {number(len(score.missing))} pages were not read ({named}). {counted}."))
+    if score.spent is not None and score.spent.failed:
+        notes.append(Text(f"{score.candidate}: {number(score.spent.failed)} pages failed; their text is empty."))
     if score.total.not_run:
         notes.append(
             Text(
                 f"{score.candidate}: {number(score.total.not_run)} math tests not run: no Chromium "
-                "(`apt-get install chromium`, or PDFOCR_CHROMIUM). The score is not to be compared."
+                "(`apt-get install chromium`, or PDFOCR_CHROMIUM; playwright is in pdfocr[bench]). "
+                "The score is not to be compared."
             )
         )
     return notes

@@ -33,12 +33,14 @@ from pdfocr_dagster.cli_choices import (
     NormalizeOption,
     PageBreaksOption,
     PagesOption,
+    ReselectOption,
     SpamOption,
     TablesOption,
     like_olmocr,
 )
 from pdfocr_dagster.cli_collections import import_olmocr, prune
 from pdfocr_dagster.cli_compare import compare
+from pdfocr_dagster.cli_export import export
 from pdfocr_dagster.cli_options import (
     EndpointOption,
     SourceProfileOption,
@@ -106,6 +108,7 @@ def run(
     reread: Annotated[bool, typer.Option(help="Read every group again, whatever was read before.")] = False,
     accept_license: Annotated[bool, typer.Option(help="Accept a model's restricted licence.")] = False,
     page_range: PagesOption = None,
+    reselect: ReselectOption = False,
     apply_filter: ApplyFilterOption = False,
     filter_languages: LanguagesOption = None,
     filter_forms: FormsOption = None,
@@ -176,7 +179,7 @@ def run(
                     "sources": without_none({"endpoint": endpoint, "profile": source_profile}),
                 },
                 markdown=markdown,
-                again=reread,
+                again=reread or reselect,
                 as_json=as_json,
                 quiet=quiet,
                 observing=_observing(metrics_port, log_file),
@@ -271,6 +274,7 @@ app.command()(prune)
 app.command()(import_olmocr)
 app.command()(view)
 app.command()(compare)
+app.command()(export)
 app.command()(bench)
 
 

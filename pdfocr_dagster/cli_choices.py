@@ -14,6 +14,12 @@ _MARKDOWN = "Markdown files"
 PagesOption = Annotated[
     str | None, typer.Option("--pages", metavar="RANGES", help="Pages to read of every document, as 1-3,7,10-.")
 ]
+ReselectOption = Annotated[
+    bool,
+    typer.Option(
+        "--reselect", help="Apply filters and --pages to groups that are done too; pages that were read stay."
+    ),
+]
 ApplyFilterOption = Annotated[
     bool,
     typer.Option(

@@ -7,6 +7,7 @@ from typing import Any
 import dagster as dg
 
 from pdfocr_dagster.assets import build_groups, build_report, build_work_index
+from pdfocr_dagster.bench_scores import bench_settings, build_bench_scores
 from pdfocr_dagster.history import build_prune_history_job, build_prune_history_schedule
 from pdfocr_dagster.liveness import build_dead_runs_sensor
 from pdfocr_dagster.partitions import DEFAULT_COLLECTION
@@ -40,6 +41,9 @@ def build_definitions(
         build_groups(collection, collection),
         build_report(collection, collection),
     ]
+    bench = bench_settings()
+    if bench.bench_data:
+        assets.append(build_bench_scores(collection, bench))
     pruning = build_prune_history_job(named_for(collection, "prune_history"))
     return dg.Definitions(
         assets=_presented(assets, owners or [f"team:{collection}"]),

@@ -9,6 +9,8 @@ from sqlalchemy.exc import IntegrityError
 from pdfocr_dagster.environment import settings_from
 
 DEFAULT_COLLECTION = "pdfocr"
+POOL = "inference"
+"""Runs that hold an inference server."""
 
 _BATCH = 10_000  # partition keys added in one statement
 
@@ -46,6 +48,18 @@ def register_groups(instance: dg.DagsterInstance, collection: str, keys: Iterabl
             # Another indexing has added some of them between Dagster's look and its insertion.
             instance.add_dynamic_partitions(collection, batch)
     return new
+
+
+def register_pool(instance: dg.DagsterInstance) -> None:
+    """Make the instance's default limit hold for the pool of inference servers.
+
+    Dagster notes a pool when its first runs are launched, and launches all of those at once.
+    """
+    storage = instance.event_log_storage
+    if not storage.supports_global_concurrency_limits or not instance.global_op_concurrency_default_limit:
+        return
+    if POOL not in {limit.name for limit in storage.get_pool_limits()}:
+        storage.initialize_concurrency_limit_to_default(POOL)
 
 
 def ranges(order: Sequence[str], wanted: Iterable[str], longest: int) -> list[tuple[str, str]]:

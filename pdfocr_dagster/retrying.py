@@ -21,7 +21,7 @@ from pdfocr_dagster.failing import failure
 from pdfocr_dagster.group_events import DOLMA, MARKDOWN, PAGES, record_groups
 from pdfocr_dagster.liveness import mark_run
 from pdfocr_dagster.metadata import report_metadata
-from pdfocr_dagster.partitions import asset_key
+from pdfocr_dagster.partitions import POOL, asset_key
 from pdfocr_dagster.reporting import make_report
 from pdfocr_dagster.resources import InferenceServer, PageSettings
 from pdfocr_dagster.status import prices_of
@@ -92,7 +92,7 @@ def build_retry_job(collection: str, name: str) -> dg.JobDefinition:
     @dg.op(
         name=f"{name}_groups",
         out=dg.Out(dg.Nothing, is_required=False),
-        pool="inference",
+        pool=POOL,
         description="Reads documents and pages again that have the configured reasons; all others are kept.",
     )
     def retry_groups(

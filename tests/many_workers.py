@@ -54,7 +54,11 @@ class Cluster:
         (folder / "s3").mkdir()
         (folder / "runs").mkdir()
         self.postgres = Postgres(folder / "postgres", machines.host)
-        self.s3 = S3Server(folder / "s3", machines.host)
+        try:
+            self.s3 = S3Server(folder / "s3", machines.host)
+        except BaseException:
+            self.postgres.stop()
+            raise
         self.s3.bucket(BUCKET)
         self.server = FaultServer(Plan(), host=machines.host, seconds=seconds)
         threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
@@ -93,6 +97,7 @@ class Cluster:
             "password": "",
             "db_name": "postgres",
         }
+        settings["concurrency"]["pools"]["default_limit"] = len(self.machines.names)
         settings["run_monitoring"]["poll_interval_seconds"] = 2
         settings["run_launcher"] = {
             "module": "tests.netns_launcher",
@@ -122,8 +127,7 @@ class Cluster:
             yield instance
 
     def launch(self, instance: dg.DagsterInstance) -> str:
-        """A backfill of all groups, as the button of the UI makes it; a run for each worker at once."""
-        instance.event_log_storage.set_concurrency_slots("inference", len(self.machines.names))
+        """A backfill of all groups, as the button of the UI makes it."""
         keys = instance.get_dynamic_partitions("pdfocr")
         everything = PartitionsSelector([PartitionRangeSelector(keys[0], keys[-1])])
         with partition_loading_context(dynamic_partitions_store=instance):

@@ -12,6 +12,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 
+class NoNamespacesError(Exception):
+    """Network namespaces may not be made here."""
+
+
 class Machines:
     """So many machines beside the test's own."""
 
@@ -56,13 +60,17 @@ class Machines:
 
 @contextmanager
 def machines(count: int) -> Iterator[Machines]:
-    """Machines for a test; raises PermissionError where namespaces may not be made."""
+    """Machines for a test.
+
+    Raises:
+        NoNamespacesError: they cannot be made here.
+    """
     made = Machines(count)
     try:
         made.build()
     except (RuntimeError, OSError) as error:
         made.remove()
-        raise PermissionError(f"network namespaces cannot be made here: {error}") from error
+        raise NoNamespacesError(f"network namespaces cannot be made here: {error}") from error
     try:
         yield made
     finally:

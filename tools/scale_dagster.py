@@ -30,6 +30,7 @@ from dagster._core.storage.tags import ASSET_PARTITION_RANGE_END_TAG, ASSET_PART
 from pdfocr_core.serving.endpoint import free_port
 from pdfocr_core.testing.server import MODEL, fault_server
 from pdfocr_dagster.definitions import defs, job_name
+from pdfocr_dagster.history import prune_history
 from pdfocr_dagster.partitions import register_groups
 from tests.documents import write_collection
 from tests.postgres import Postgres
@@ -200,6 +201,9 @@ def measure(scale: Scale, partitions: int, groups: int, minutes: float) -> dict[
     with dg.DagsterInstance.get() as instance:
         if groups:
             found["events"] = read_some(scale, groups)
+            seconds, deleted = timed(lambda: prune_history(instance, older_than_days=0))
+            left = round(_events(scale)[0] / groups, 1)
+            found["prune"] = {"seconds": seconds, "events": deleted, "events_left_per_group": left}
         found["register_s"], keys = timed(lambda: scale.register(instance, partitions))
         found["register_again_s"] = timed(lambda: scale.register(instance, partitions))[0]
         port = free_port()

@@ -70,6 +70,7 @@ class Outcome:
     lost_s: float = 0.0
     idle_s: float = 0.0
     retries: int = 0
+    most_retries: int = 0
     worst_loss_pages: float = 0.0
     runs: int = 0
     groups: int = 0
@@ -99,7 +100,7 @@ class Fleet:
         self.outcome = Outcome(groups=math.ceil(plan.pages / plan.group))
         self.outcome.runs = math.ceil(self.outcome.groups / plan.groups_per_run)
         self._left = self.outcome.runs
-        self._retries: list[float] = []  # pages that are left of runs whose machine went
+        self._retries: list[tuple[float, int]] = []  # pages left of runs whose machine went, and how many went
         self._next_made = 0.0
 
     def run(self) -> Outcome:
@@ -110,13 +111,13 @@ class Fleet:
         end, working, count = 0.0, 0.0, plan.gpus
         while free and (self._left or self._retries):
             event = heapq.heappop(free)
-            start, pages = self._take(event.at)
+            start, pages, deaths = self._take(event.at)
             self.outcome.idle_s += start - event.at
             ready, seconds, drain = start + self._start(), pages / plan.rate, SECONDS_IN_FLIGHT / 2
             over = ready + seconds + drain
             if goes[event.gpu] < over:
                 at = max(start, goes[event.gpu])
-                self._taken_away(start, ready, at, pages)
+                self._taken_away(start, ready, at, pages, deaths + 1)
                 goes[event.gpu] = at + plan.away_s + self._life()
                 over = at + plan.away_s
                 self.outcome.idle_s += plan.away_s
@@ -132,10 +133,10 @@ class Fleet:
         self.outcome.hours = end / 3600
         return self.outcome
 
-    def _take(self, now: float) -> tuple[float, float]:
+    def _take(self, now: float) -> tuple[float, float, int]:
         """The next run and when it is there: retries first, then what the daemon has made."""
         if self._retries:
-            return now, self._retries.pop()
+            return now, *self._retries.pop()
         plan = self._plan
         self._left -= 1
         self._next_made += SECONDS_PER_RUN_MADE + SECONDS_PER_GROUP_PLANNED * plan.groups_per_run
@@ -145,9 +146,9 @@ class Fleet:
         cost = self._chance.gauss(1.0, SPREAD_OF_DOCUMENTS / math.sqrt(documents))
         # Storing a group's events holds no page up, but a run cannot end before they are stored.
         slowest = groups * SECONDS_PER_GROUP_STORED * plan.rate
-        return max(now, self._next_made), max(mean * max(0.2, cost), slowest)
+        return max(now, self._next_made), max(mean * max(0.2, cost), slowest), 0
 
-    def _taken_away(self, start: float, ready: float, at: float, pages: float) -> None:
+    def _taken_away(self, start: float, ready: float, at: float, pages: float, deaths: int) -> None:
         """The machine goes in the middle of a run."""
         plan, out = self._plan, self.outcome
         out.retries += 1
@@ -159,7 +160,8 @@ class Fleet:
         out.worst_loss_pages = max(out.worst_loss_pages, lost * plan.rate)
         left = pages - (worked - lost) * plan.rate
         if left > 0:
-            self._retries.append(left)
+            self._retries.append((left, deaths))
+            out.most_retries = max(out.most_retries, deaths)
 
     def _start(self) -> float:
         return self._plan.start_s * self._chance.lognormvariate(0.0, 0.25)
@@ -177,13 +179,14 @@ def row(plan: Plan) -> str:
     return (
         f"| {plan.gpus} | {plan.group:,} | {plan.groups_per_run} | {out.groups:,}{over} | {run_minutes:,.0f} | "
         f"{out.hours / 24:,.1f} | {out.share(out.read_s):.1f} | {out.share(out.start_s):.1f} | "
-        f"{out.share(out.drain_s):.1f} | {out.share(out.lost_s):.2f} | {out.share(out.idle_s):.1f} | {out.retries:,} |"
+        f"{out.share(out.drain_s):.1f} | {out.share(out.lost_s):.2f} | {out.share(out.idle_s):.1f} | "
+        f"{out.retries:,} | {out.most_retries} |"
     )
 
 
 HEAD = (
-    "| GPUs | pages a group | groups a run | groups | minutes a run | days | reading % | starts % | drain % | lost % | "
-    "idle % | retries |\n|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|"
+    "| GPUs | pages a group | groups a run | groups | minutes a run | days | reading % | starts % | drain % | "
+    "lost % | idle % | retries | of one run |\n" + "|--:" * 13 + "|"
 )
 
 

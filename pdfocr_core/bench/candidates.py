@@ -21,9 +21,14 @@ _NAME = re.compile(r"(?P<stem>.*)_pg(?P<page>\d+)_repeat\d+\.md", re.DOTALL)
 
 @dataclass(slots=True)
 class Spent:
-    """What reading the judged pages took."""
+    """What reading the judged pages took.
+
+    Attributes:
+        failed: pages that could not be read; their text is empty.
+    """
 
     pages: int = 0
+    failed: int = 0
     tokens_in: int = 0
     tokens_out: int = 0
     seconds: float = 0.0
@@ -118,6 +123,7 @@ def _records(workspace: Workspace, key: str) -> list[PageRecord]:
 def _add(spent: Spent, record: PageRecord) -> None:
     model = record.model or "none"
     spent.pages += 1
+    spent.failed += record.status is PageStatus.FAILED
     spent.models[model] = spent.models.get(model, 0) + 1
     spent.tokens_in += record.prompt_tokens
     spent.tokens_out += record.completion_tokens

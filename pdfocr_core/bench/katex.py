@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -61,38 +60,22 @@ def find_chromium() -> str | None:
 
 
 class FormulaBrowser:
-    """A browser with one page that draws; a context manager, to be used by one thread. Calling it compares."""
+    """A browser with one page that draws, for one thread; it starts with the first formula. Calling it compares."""
 
     def __init__(self, chromium: str) -> None:
-        from playwright.sync_api import sync_playwright
-
-        self._manager = sync_playwright()
-        self._stack = ExitStack()
         self._chromium = chromium
+        self._stack = ExitStack()
         self._drawn: dict[str, Drawing] = {}
         self._page: Page | None = None
 
     def __enter__(self) -> Self:
-        # Chromium refuses its sandbox to root; what is drawn is text that KaTeX has escaped.
-        arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
-        playwright = self._stack.enter_context(self._manager)
-        try:
-            browser = playwright.chromium.launch(executable_path=self._chromium, args=arguments)
-        except BaseException:
-            self._stack.close()
-            raise
-        context = browser.new_context(viewport={"width": 800, "height": 400}, offline=True)
-        page = context.new_page()
-        page.set_content(_PAGE)
-        page.add_style_tag(content=(_VENDOR / "katex.min.css").read_text(encoding="utf-8"))
-        page.add_script_tag(content=(_VENDOR / "katex.min.js").read_text(encoding="utf-8"))
-        self._page = page
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._stack.close()
+        self._page = None
 
     def __call__(self, wanted: str, found: list[str]) -> str:
         """Why none of the formulas that were found is the wanted one; nothing when one is.
@@ -115,35 +98,39 @@ class FormulaBrowser:
         return self._drawn[latex]
 
     def _draw(self, latex: str) -> Drawing:
-        if self._page is None:
-            raise RuntimeError("a FormulaBrowser is to be entered first")
         if len(latex) > _LONGEST:
             return Drawing(error="too long")
+        if self._page is None:
+            self._page = self._start()
         drawn: dict[str, Any] = self._page.evaluate(_DRAW, latex)
         if "error" in drawn:
             return Drawing(error=drawn["error"])
         return Drawing.of(drawn["structure"], drawn["spans"])
 
+    def _start(self) -> Page:
+        from playwright.sync_api import Error, sync_playwright
 
-@contextmanager
-def formulas() -> Iterator[FormulaBrowser | None]:
-    """A browser for the mathematics of a benchmark; None where there is no Chromium.
-
-    Raises:
-        ConfigurationError: there is one, and it does not start.
-    """
-    chromium = find_chromium()
-    if chromium is None:
-        yield None
-        return
-    from playwright.sync_api import Error
-
-    with ExitStack() as stack:
+        playwright = self._stack.enter_context(sync_playwright())
+        # Chromium refuses its sandbox to root; what is drawn is text that KaTeX has escaped.
+        arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
         try:
-            browser = stack.enter_context(FormulaBrowser(chromium))
+            browser = playwright.chromium.launch(executable_path=self._chromium, args=arguments)
         except Error as error:
             raise ConfigurationError(
                 f"Chromium does not start: {str(error).splitlines()[0]}",
-                remedy=f"Try `{chromium} --headless --version`; PDFOCR_CHROMIUM names another one.",
+                remedy=f"Try `{self._chromium} --headless --version`; PDFOCR_CHROMIUM names another one.",
             ) from error
-        yield browser
+        page = browser.new_context(viewport={"width": 800, "height": 400}, offline=True).new_page()
+        page.set_content(_PAGE)
+        page.add_style_tag(content=(_VENDOR / "katex.min.css").read_text(encoding="utf-8"))
+        page.add_script_tag(content=(_VENDOR / "katex.min.js").read_text(encoding="utf-8"))
+        return page
+
+
+def formulas() -> AbstractContextManager[FormulaBrowser | None]:
+    """A browser for the mathematics of a benchmark; None where there is no Chromium.
+
+    Drawing raises `ConfigurationError` where there is one that does not start.
+    """
+    chromium = find_chromium()
+    return nullcontext() if chromium is None else FormulaBrowser(chromium)

@@ -15,6 +15,7 @@ from pdfocr_core.errors import ConfigurationError, PdfocrError, is_filtered
 from pdfocr_core.flow.checkpoint import Checkpoint
 from pdfocr_core.flow.spool import Spool
 from pdfocr_core.outputs.assemble import assemble, write_documents, write_markdown
+from pdfocr_core.outputs.figures import FigureCutter
 from pdfocr_core.records import DocumentRecord, PageRecord, PageStatus, StatusRow
 from pdfocr_core.settings import ReadSettings
 from pdfocr_core.workspace import Workspace, line_of
@@ -100,15 +101,17 @@ class GroupWork:
         if retry:
             with contextlib.suppress(FileNotFoundError):
                 for before, _line in workspace.read_page_lines(self.key):
-                    if isinstance(before, DocumentRecord) and before.engine_id == engine_id:
+                    if isinstance(before, DocumentRecord):
                         self.before[before.document_id] = before
 
-    def kept_out(self, document: Document) -> DocumentRecord | None:
+    def kept_out(self, document: Document, engine_id: str) -> DocumentRecord | None:
         """The record of a document that a filter left out before, where that is not to be reconsidered."""
         before = self.before.get(document.document_id)
         if before is None or not is_filtered(before.reason) or before.reason in self._retry:
             return None
-        return before
+        if before.pages and before.engine_id != engine_id:
+            return None
+        return before.model_copy(update={"engine_id": engine_id})
 
     def selection_of(self, document: Document, settings: ReadSettings) -> Selection:
         """What is asked for of a document: what the settings say, or what it was when the document is only retried."""
@@ -217,21 +220,30 @@ def taken(key: str) -> PdfocrError:
     )
 
 
-def finish_group(workspace: Workspace, key: str, stages: Stages, settings: ReadSettings, model: str) -> GroupResult:
-    """Make what is wanted beyond the pages, from what is committed.
+def finish_group(
+    workspace: Workspace,
+    key: str,
+    stages: Stages,
+    settings: ReadSettings,
+    model: str,
+    cutter: FigureCutter | None = None,
+) -> GroupResult:
+    """Make what is wanted beyond the pages, from what is committed; a cutter is needed for figures alone.
 
     Raises:
         ConfigurationError: what it is made from is not there yet.
     """
     while True:
         version = workspace.pages_version(key)
-        result = _finish(workspace, key, stages, settings, model)
+        result = _finish(workspace, key, stages, settings, model, cutter)
         # Two runs may read a group again at the same time. Whoever writes last has then seen the pages that stay.
         if workspace.pages_version(key) == version:
             return result
 
 
-def _finish(workspace: Workspace, key: str, stages: Stages, settings: ReadSettings, model: str) -> GroupResult:
+def _finish(
+    workspace: Workspace, key: str, stages: Stages, settings: ReadSettings, model: str, cutter: FigureCutter | None
+) -> GroupResult:
     try:
         records = (record for record, _line in workspace.read_page_lines(key))
     except FileNotFoundError as error:
@@ -246,5 +258,5 @@ def _finish(workspace: Workspace, key: str, stages: Stages, settings: ReadSettin
         rows=made.rows,
         attempts=made.attempts,
         preview=made.preview,
-        markdown_files=len(write_markdown(workspace, key)) if stages.markdown else 0,
+        markdown_files=len(write_markdown(workspace, key, settings.markdown, cutter)) if stages.markdown else 0,
     )

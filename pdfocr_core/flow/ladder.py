@@ -21,12 +21,12 @@ from pdfocr_core.engines.page import ParsedPage
 from pdfocr_core.engines.repetition import LOOP_SEEN
 from pdfocr_core.errors import PageError, Reason
 from pdfocr_core.flow.form import RequestForm
-from pdfocr_core.records import Attempt, Method, PageRecord, PageStatus
+from pdfocr_core.records import Attempt, Box, Method, PageRecord, PageStatus
 from pdfocr_core.rendering.model import RenderedPage, TextLayerText
 from pdfocr_core.serving.answers import Answer
 from pdfocr_core.settings import ReadSettings
 
-__all__ = ["Asker", "PageToRead", "now", "read_page"]
+__all__ = ["Asker", "PageToRead", "figures_of", "now", "read_page"]
 
 _SMALLER = 0.7  # of the longest side, after a refusal
 _SMALLEST_PX = 400
@@ -59,6 +59,12 @@ class PageToRead:
     text_layer: Callable[[], Awaitable[TextLayerText | None]]
     started_at: str
     attempts: list[Attempt] = field(default_factory=list)
+
+
+def figures_of(picture: RenderedPage) -> list[Box]:
+    """The pictures that lie on the page by themselves, where they were asked for."""
+    boxes = (tuple(round(value, 5) for value in figure) for figure in picture.figures)
+    return [Box(label="image", x0=x0, y0=y0, x1=x1, y1=y1) for x0, y0, x1, y1 in boxes]
 
 
 def now() -> str:
@@ -240,7 +246,7 @@ class _Climb:
                 "rotation_asked": parsed.rotation_correction,
                 "is_table": parsed.is_table,
                 "is_diagram": parsed.is_diagram,
-                "boxes": list(parsed.boxes),
+                "boxes": [*parsed.boxes, *(figures_of(self.picture) if self.engine.deterministic else ())],
                 "flags": sorted({*record.flags, *flags, *parsed.flags}),
             }
         )

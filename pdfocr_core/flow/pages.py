@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pdfocr_core.engines.engine import Engine
 from pdfocr_core.errors import PageError
 from pdfocr_core.flow.documents import OpenDocument
-from pdfocr_core.flow.ladder import PageToRead, now
+from pdfocr_core.flow.ladder import PageToRead, figures_of, now
 from pdfocr_core.records import Attempt, Method, PageRecord, PageStatus
 from pdfocr_core.rendering.model import RenderedPage, TextLayerText
 from pdfocr_core.rendering.pool import RenderPool
@@ -22,6 +22,8 @@ class PageMaker:
     def __init__(self, pool: RenderPool, engine: Engine, settings: ReadSettings) -> None:
         self._pool, self._engine, self._settings = pool, engine, settings
         self._longest_side = settings.render.longest_side_px
+        # Models mark figures themselves; of what reads letters alone, the page's own pictures say where they are.
+        self._want_figures = engine.deterministic or settings.text_layer is TextLayer.PREFER
 
     async def make(self, opened: OpenDocument, numbers: Sequence[int]) -> list[PageRecord | PageToRead]:
         """Draw some pages of one document; for each its record when no model is needed, else the page to be read."""
@@ -29,7 +31,14 @@ class PageMaker:
         want_text = self._settings.text_layer is TextLayer.PREFER
         try:
             async with opened.clock.limit():
-                pages = await self._draw(opened, numbers, 0, self._longest_side, want_text=want_text)
+                pages = await self._draw(
+                    opened,
+                    numbers,
+                    0,
+                    self._longest_side,
+                    want_text=want_text,
+                    want_figures=self._want_figures,
+                )
         except PageError as error:
             return [self.failed(opened, number, error, started_at) for number in numbers]
         made: list[PageRecord | PageToRead] = []
@@ -60,7 +69,14 @@ class PageMaker:
         )
 
     async def _draw(
-        self, opened: OpenDocument, numbers: Sequence[int], rotation: int, longest_side: int, *, want_text: bool
+        self,
+        opened: OpenDocument,
+        numbers: Sequence[int],
+        rotation: int,
+        longest_side: int,
+        *,
+        want_text: bool,
+        want_figures: bool = False,
     ) -> list[RenderedPage | PageError]:
         return await self._pool.render(
             opened.path,
@@ -69,6 +85,7 @@ class PageMaker:
             rotation=rotation,
             longest_side=longest_side,
             want_text=want_text,
+            want_figures=want_figures,
             password=opened.password,
         )
 
@@ -90,6 +107,7 @@ class PageMaker:
             status=status,
             flags=sorted(page.flags),
             text=text,
+            boxes=figures_of(page),
             method=method,
             image_width=page.width,
             image_height=page.height,

@@ -12,10 +12,11 @@ import asyncio
 import logging
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pdfocr_core.documents import Document, PageGroup
+from pdfocr_core.documents import Document
 from pdfocr_core.engines.engine import Engine
 from pdfocr_core.errors import ConfigurationError, DocumentError, PageError, Reason, ServerError, is_filtered
 from pdfocr_core.flow.connection import Connection
@@ -31,6 +32,7 @@ from pdfocr_core.flow.pilot import Pilot
 from pdfocr_core.flow.scratch import sweep_writes
 from pdfocr_core.flow.trial import Trial
 from pdfocr_core.flow.window import Window
+from pdfocr_core.outputs.figures import FigureCutter
 from pdfocr_core.records import DocumentRecord, PageRecord, PageStatus
 from pdfocr_core.rendering.pool import RenderPool
 from pdfocr_core.scratch import scratch_folder
@@ -125,6 +127,11 @@ class _Flow:
         self._twins = Twins()
         self._opener = Opener(pool, fetcher, settings, directory, telemetry, Filters(settings, pool, workspace))
         self._maker = PageMaker(pool, engine, settings)
+        self._is_done = partial(reusable, workspace, engine_id=engine.engine_id, selection=settings.selection_id)
+        cutter = FigureCutter(workspace, pool, fetcher, settings)
+        self._finish_group = partial(
+            finish_group, workspace, stages=stages, settings=settings, model=engine.model, cutter=cutter
+        )
         self._groups: dict[str, GroupWork] = {}
         self._left = 0
         self._idle = asyncio.Event()
@@ -173,20 +180,15 @@ class _Flow:
             return
         self._telemetry.expect(len(group.documents), group.pages)
         as_it_is = self._settings.reuse and not self._settings.retry
-        if as_it_is and await self._is_done(group):
+        if as_it_is and await asyncio.to_thread(self._is_done, group):
             self._telemetry.reused_pages += group.pages
             self._telemetry.documents_done += len(group.documents)
             self._spawn(self._finish(key, time.monotonic(), reused=True))
             return
-        engine_id = self._engine.engine_id
-        work = await asyncio.to_thread(take_up, self._workspace, group, engine_id, self._settings)
+        work = await asyncio.to_thread(take_up, self._workspace, group, self._engine.engine_id, self._settings)
         self._groups[key] = work
         for document in group.documents:
             await self._sources.put((work, document))
-
-    async def _is_done(self, group: PageGroup) -> bool:
-        engine_id, selection = self._engine.engine_id, self._settings.selection_id
-        return await asyncio.to_thread(reusable, self._workspace, group, engine_id, selection)
 
     async def _commit_group(self, work: GroupWork) -> None:
         with self._telemetry.timed("write"):
@@ -194,7 +196,7 @@ class _Flow:
         del self._groups[work.key]
         if won:
             await self._finish(work.key, work.started, reused=False)
-        elif await self._is_done(work.group):
+        elif await asyncio.to_thread(self._is_done, work.group):
             logger.warning("Group %s was read by another run meanwhile; what that one committed stays.", work.key)
             await self._finish(work.key, work.started, reused=True)
         else:
@@ -203,9 +205,7 @@ class _Flow:
     async def _finish(self, key: str, started: float, *, reused: bool) -> None:
         try:
             with self._telemetry.timed("write"):
-                result = await asyncio.to_thread(
-                    finish_group, self._workspace, key, self._stages, self._settings, self._engine.model
-                )
+                result = await asyncio.to_thread(self._finish_group, key)
             if reused:
                 await asyncio.to_thread(self._workspace.drop_parts, key)
         except ConfigurationError as error:
@@ -253,7 +253,7 @@ class _Flow:
 
     async def _open(self, work: GroupWork, document: Document) -> OpenDocument | None:
         """Open one document; None when that ended it."""
-        kept = work.kept_out(document)
+        kept = work.kept_out(document, self._engine.engine_id)
         if kept is not None:
             self._telemetry.pages_total += kept.pages - document.pages
             self._telemetry.reused_pages += kept.pages
@@ -269,7 +269,8 @@ class _Flow:
 
     def _reject(self, work: GroupWork, document: Document, error: DocumentError) -> None:
         self._telemetry.pages_total -= document.pages
-        self._telemetry.failures[error.code] += not is_filtered(error.code)
+        if not is_filtered(error.code):
+            self._telemetry.failures[error.code] += 1
         selection = work.selection_of(document, self._settings)
         self._close(work, closed_record(document, self._engine.engine_id, error, selection))
 

@@ -11,9 +11,11 @@ from pdfocr_core.documents import is_imported
 from pdfocr_core.errors import ConfigurationError
 from pdfocr_core.marks import Mark
 from pdfocr_core.outputs.dolma import dolma_line
+from pdfocr_core.outputs.figures import FigureCutter
 from pdfocr_core.outputs.markdown import document_markdown, markdown_path, parse_results
 from pdfocr_core.outputs.status import status_row
 from pdfocr_core.records import DocumentRecord, DocumentStatus, PageRecord, StatusRow
+from pdfocr_core.settings import MarkdownSettings
 from pdfocr_core.sources.standing import Standing, standings_of
 from pdfocr_core.workspace import Workspace
 
@@ -92,10 +94,16 @@ def write_documents(workspace: Workspace, key: str, assembled: Assembled) -> Non
     workspace.write_status(key, assembled.rows)
 
 
-def write_markdown(workspace: Workspace, key: str) -> Sequence[str]:
+def write_markdown(
+    workspace: Workspace,
+    key: str,
+    settings: MarkdownSettings | None = None,
+    cutter: FigureCutter | None = None,
+) -> Sequence[str]:
     """Write one Markdown file per Dolma document of the group; returns the paths below `markdown/`.
 
-    The file of a document that changed since belongs to its new version, so the old one is passed by.
+    With a cutter, each document's figures are written before the file that points at them. The file of a document that
+    changed since belongs to its new version, so the old one is passed by.
 
     Raises:
         ConfigurationError: the group's documents have not been assembled yet.
@@ -107,17 +115,20 @@ def write_markdown(workspace: Workspace, key: str) -> Sequence[str]:
         )
     standings = standings_of(workspace).rows
     superseded = {row.document_id for row in standings if standings[row] is Standing.SUPERSEDED and row.group == key}
+    settings = settings or MarkdownSettings()
+    edit_of = cutter.edits(key) if cutter is not None and settings.figures else None
     paths = []
     # A long document is many megabytes of text: nothing here holds its line once it is parsed.
     for record in map(json.loads, workspace.read_result_lines(key)):
         if record["id"] not in superseded:
             path = markdown_path(record["metadata"]["Source-File"], workspace.url)
-            workspace.write_markdown(path, document_markdown(record))
+            edit = edit_of(record["id"], path) if edit_of is not None else None
+            workspace.write_markdown(path, document_markdown(record, settings, edit))
             paths.append(path)
     return paths
 
 
-def rewrite_markdown(workspace: Workspace, returned: Iterable[Mark]) -> int:
+def rewrite_markdown(workspace: Workspace, returned: Iterable[Mark], settings: MarkdownSettings | None = None) -> int:
     """Give documents that are there again at an old version their Markdown file back; returns how many have it now.
 
     Where there is no file at the path, Markdown was not asked for.
@@ -134,6 +145,6 @@ def rewrite_markdown(workspace: Workspace, returned: Iterable[Mark]) -> int:
         for record in records:
             path = markdown_path(record["metadata"]["Source-File"], workspace.url)
             if record["id"] in document_ids and workspace.store.exists(f"markdown/{path}"):
-                workspace.write_markdown(path, document_markdown(record))
+                workspace.write_markdown(path, document_markdown(record, settings or MarkdownSettings()))
                 written += 1
     return written

@@ -6,6 +6,7 @@ loses nothing that was to stay, and the next one finds what it left behind.
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
@@ -17,8 +18,10 @@ import zstandard
 
 from pdfocr_core.errors import StoreUnavailable
 from pdfocr_core.marks import Mark, MarkKind
+from pdfocr_core.outputs.figures import figure_folder, without_figures
 from pdfocr_core.outputs.markdown import document_markdown, markdown_path
 from pdfocr_core.records import DocumentStatus
+from pdfocr_core.settings import MarkdownSettings, PageBreaks, Tables
 from pdfocr_core.sources.standing import Standing, Standings, standings_of
 from pdfocr_core.workspace import IndexRow, Workspace
 
@@ -137,11 +140,15 @@ def _drop_markdown(workspace: Workspace, key: str, urls: dict[str, str], standin
         new = standings.current.get(urls[document_id])
         if new is not None and _place(new) != (key, document_id):
             newer = _results(workspace, new.group).get(new.document_id)
-            if data != _markdown(record) or (newer is not None and data == _markdown(newer)):
+            if not _is_of(data, record) or (newer is not None and _is_of(data, newer)):
                 continue
         freed += len(data)
+        figures = list(workspace.store.list(figure_folder(name)))
+        freed += sum(figure.size for figure in figures)
         if remove:
-            workspace.store.delete(name)
+            # The file that points at them goes first.
+            for one in (name, *(figure.name for figure in figures)):
+                workspace.store.delete(one)
     return freed
 
 
@@ -189,8 +196,20 @@ def _results(workspace: Workspace, key: str) -> dict[str, dict[str, Any]]:
     return {record["id"]: record for record in records}
 
 
-def _markdown(record: dict[str, Any]) -> bytes:
-    return document_markdown(record).encode("utf-8", "replace")
+def _is_of(data: bytes, record: dict[str, Any]) -> bool:
+    """Whether a Markdown file was made from this document, whatever settings it was made with."""
+    found = without_figures(data.decode(errors="replace"))
+    for breaks, tables, front_matter, normalize in itertools.product(PageBreaks, Tables, (False, True), (False, True)):
+        settings = MarkdownSettings(
+            markdown_page_breaks=breaks,
+            markdown_tables=tables,
+            markdown_front_matter=front_matter,
+            markdown_normalize=normalize,
+        )
+        made = document_markdown(record, settings).encode("utf-8", "replace").decode()
+        if found == without_figures(made):
+            return True
+    return False
 
 
 def _mark(row: IndexRow) -> Mark:

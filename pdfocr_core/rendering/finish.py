@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from pdfocr_core.errors import Reason
 from pdfocr_core.rendering.blank import is_blank
 from pdfocr_core.rendering.encode import encode
-from pdfocr_core.rendering.model import Failure, RenderedPage, RenderOptions, TextLayerText
+from pdfocr_core.rendering.model import Failure, Region, RenderedPage, RenderOptions, TextLayerText
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -50,23 +51,41 @@ def finish_page(
     flags: tuple[str, ...] = (),
     text: TextLayerText | None = None,
     blank: bool | None = None,
+    figures: tuple[Region, ...] = (),
 ) -> RenderedPage:
-    """Turns, pads and encodes; `blank` is found out here unless the caller knows it."""
+    """Turns, cuts or pads, and encodes; `blank` is found out here unless the caller knows it."""
     if blank is None:
         blank = is_blank(pixels)
     if options.rotation % 360:
         pixels = np.ascontiguousarray(np.rot90(pixels, options.rotation // 90))
+    if options.crops:
+        height, width = pixels.shape[:2]
+        crops = tuple(_encoded(_cut(pixels, region), options) for region in options.crops)
+        return RenderedPage(page, b"", options.image_format, width, height, blank, text, flags, figures, crops)
     padded = _pad(pixels, options.min_short_side)
     if padded is not pixels:
         flags = (*flags, "padded")
-    image = encode(
-        padded,
+    height, width = padded.shape[:2]
+    image = _encoded(padded, options)
+    return RenderedPage(page, image, options.image_format, width, height, blank, text, flags, figures)
+
+
+def _encoded(pixels: NDArray[np.uint8], options: RenderOptions) -> bytes:
+    return encode(
+        pixels,
         image_format=options.image_format,
         quality=options.jpeg_quality,
         allow_grey=options.allow_grey,
     )
-    height, width = padded.shape[:2]
-    return RenderedPage(page, image, options.image_format, width, height, blank, text, flags)
+
+
+def _cut(pixels: NDArray[np.uint8], region: Region) -> NDArray[np.uint8]:
+    """A region of the picture, rounded outwards and kept inside it; never without a pixel."""
+    height, width = pixels.shape[:2]
+    x0, y0, x1, y1 = (min(max(value, 0.0), 1.0) for value in region)
+    left, top = min(math.floor(x0 * width), width - 1), min(math.floor(y0 * height), height - 1)
+    right, bottom = max(math.ceil(x1 * width), left + 1), max(math.ceil(y1 * height), top + 1)
+    return np.ascontiguousarray(pixels[top:bottom, left:right])
 
 
 def _pad(pixels: NDArray[np.uint8], min_short_side: int) -> NDArray[np.uint8]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pypdfium2.raw as pdfium_c
 
-__all__ = ["image_share"]
+__all__ = ["image_boxes", "image_share"]
 
 # Coverage is counted on a grid, so that strips and overlaps add up to what is really covered.
 _GRID = 64
@@ -26,16 +26,20 @@ def image_share(page: Any) -> float:
     if right <= left or top <= bottom:
         return 0.0
     covered = np.zeros((_GRID, _GRID), bool)
+    for x0, y0, x1, y1 in image_boxes(page):
+        columns = _cells(x0, x1, left, right)
+        rows = _cells(y0, y1, bottom, top)
+        covered[rows, columns] = True
+    return float(covered.mean())
+
+
+def image_boxes(page: Any) -> Iterator[tuple[float, float, float, float]]:
+    """Left, bottom, right and top of every picture, in the page's own space."""
     budget = iter(range(_MOST_OBJECTS))
     for index in range(pdfium_c.FPDFPage_CountObjects(page.raw)):
         if next(budget, None) is None:
             break
-        handle = pdfium_c.FPDFPage_GetObject(page.raw, index)
-        for x0, y0, x1, y1 in _image_boxes(handle, _IDENTITY, 0, budget):
-            columns = _cells(x0, x1, left, right)
-            rows = _cells(y0, y1, bottom, top)
-            covered[rows, columns] = True
-    return float(covered.mean())
+        yield from _image_boxes(pdfium_c.FPDFPage_GetObject(page.raw, index), _IDENTITY, 0, budget)
 
 
 def _cells(low: float, high: float, start: float, end: float) -> slice:

@@ -11,10 +11,14 @@ __all__ = [
     "Failure",
     "OpenLimits",
     "OpenedDocument",
+    "Region",
     "RenderOptions",
     "RenderedPage",
     "TextLayerText",
 ]
+
+
+Region = tuple[float, float, float, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +64,7 @@ class DocumentSample:
     """What filters look at.
 
     Attributes:
-        text: the text layer of the first pages.
+        text: the text layer of the first pages; none where it is no text of any language.
         has_text_fields: whether there is a field to be filled in with text.
     """
 
@@ -82,6 +86,9 @@ class RenderOptions:
         want_text: whether the PDF's own text is read too.
         max_image_pixels: a source picture beyond is not decoded.
         max_decoded_bytes: nor one that needs more memory than this.
+        want_figures: whether to say where pictures lie on a PDF page.
+        crops: regions to cut out, instead of the whole picture: left, top, right, bottom, as fractions of it, turned.
+        dpi: draw a PDF page at so many dots per inch, within `longest_side`; None for `longest_side` alone.
     """
 
     longest_side: int
@@ -93,6 +100,9 @@ class RenderOptions:
     want_text: bool
     max_image_pixels: int
     max_decoded_bytes: int
+    want_figures: bool = False
+    crops: tuple[Region, ...] = ()
+    dpi: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +146,8 @@ class RenderedPage:
         text: the page's own text if it was asked for. It also comes unasked with a blank picture of a page that
             carries letters: the flag `blank_render` then says that drawing failed, usually for want of a font.
         flags: remarks such as `padded`, `downscaled`, `truncated_image`, `blank_render`.
+        figures: where pictures lie on the page, where it was asked for: fractions of the picture before any turn.
+        crops: base64 of the regions that were asked for; then there is no `image`.
     """
 
     page: int
@@ -146,3 +158,5 @@ class RenderedPage:
     blank: bool
     text: TextLayerText | None = None
     flags: tuple[str, ...] = ()
+    figures: tuple[Region, ...] = ()
+    crops: tuple[bytes, ...] = ()

@@ -12,6 +12,7 @@ import pypdfium2.raw as pdfium_c
 
 from pdfocr_core.errors import Reason
 from pdfocr_core.rendering.blank import is_blank
+from pdfocr_core.rendering.figures_on_page import figures_on
 from pdfocr_core.rendering.finish import finish_page, fit, guarded
 from pdfocr_core.rendering.model import Failure, RenderedPage, RenderOptions, TextLayerText
 from pdfocr_core.rendering.pdf_document import load_pdf
@@ -56,15 +57,23 @@ def _render_one(document: Any, number: int, options: RenderOptions) -> RenderedP
         # Written so that a size that is no number is refused too.
         if not (width > 0 and height > 0):
             return Failure(Reason.PAGE_UNREADABLE, f"Page {number} measures {width} × {height} points.")
-        size = fit(width, height, options.longest_side, MAX_SCALE)
+        size = fit(width, height, _longest_side(width, height, options), MAX_SCALE)
         pixels = _draw(document, page, size)
         blank = is_blank(pixels)
         text, flags = _text_of(document, page, options, blank=blank)
         if max(size) * _POINTS_PER_INCH < LEAST_DPI * max(width, height):
             flags = (*flags, "downscaled")
-        return finish_page(number, pixels, options, flags=flags, text=text, blank=blank)
+        figures = figures_on(page) if options.want_figures else ()
+        return finish_page(number, pixels, options, flags=flags, text=text, blank=blank, figures=figures)
     finally:
         page.close()
+
+
+def _longest_side(width: float, height: float, options: RenderOptions) -> int:
+    if options.dpi is None:
+        return options.longest_side
+    at_dpi = max(width, height) / _POINTS_PER_INCH * options.dpi
+    return options.longest_side if at_dpi >= options.longest_side else max(round(at_dpi), 1)
 
 
 def _draw(document: Any, page: Any, size: tuple[int, int]) -> NDArray[np.uint8]:

@@ -26,6 +26,7 @@ from pdfocr_core.rendering.model import (
     Failure,
     OpenedDocument,
     OpenLimits,
+    Region,
     RenderedPage,
     RenderOptions,
 )
@@ -145,6 +146,9 @@ class RenderPool:
         password: str | None = None,
         image_format: str | None = None,
         allow_grey: bool | None = None,
+        want_figures: bool = False,
+        crops: Sequence[Region] = (),
+        dpi: int | None = None,
     ) -> list[RenderedPage | PageError]:
         """Draws some pages of one document in one process; four to sixteen at a time cost least.
 
@@ -158,6 +162,9 @@ class RenderPool:
             password: that opens the document.
             image_format: `jpeg` or `png`; the settings' unless given.
             allow_grey: whether pages without colour may be grey pictures; the settings' unless given.
+            want_figures: whether to say where pictures lie on a PDF page.
+            crops: regions to cut out; see `RenderOptions`.
+            dpi: draw a PDF page at so many dots per inch, within `longest_side`.
 
         Returns:
             For each page number in turn the page, or why it could not be drawn.
@@ -173,6 +180,9 @@ class RenderPool:
             want_text=want_text,
             max_image_pixels=settings.max_image_pixels,
             max_decoded_bytes=self._max_decoded_bytes(),
+            want_figures=want_figures,
+            crops=tuple(crops),
+            dpi=dpi,
         )
         clocks = Clocks(
             Clock("open_timeout_s", settings.open_timeout_s),
@@ -216,8 +226,9 @@ class RenderPool:
         return int((self._settings.render_memory_mb << 20) * _DECODED_SHARE)
 
     def _adopt_worker(self) -> None:
-        # Processes started from here inherit the mask: Ctrl-C is for the run, which then ends them in order.
-        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        # Processes started from here inherit the mask: Ctrl-C, and what a machine that is taken away sends to all processes,
+        # are for the run, which then ends them in order. Their page would pass for one that kills its renderer.
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
         settings = self._settings
         # No step computes longer than its clock allows, so this ends only what is out of the run's reach.
         cpu_s = max(settings.open_timeout_s, settings.page_render_timeout_s, _COUNT.seconds) + _CPU_GRACE_S

@@ -10,6 +10,7 @@ import pypdfium2.raw as pdfium_c
 
 from pdfocr_core.rendering.model import DocumentSample
 from pdfocr_core.rendering.pdf_document import load_pdf
+from pdfocr_core.rendering.plausible import why_unsound
 
 __all__ = ["sample_pdf"]
 
@@ -33,7 +34,9 @@ def sample_pdf(path: Path, password: str | None, pages: int, *, want_form: bool)
     """
     document = load_pdf(path, password)
     try:
-        return DocumentSample(_text(document, pages), want_form and _has_text_field(document))
+        text = _text(document, pages)
+        # Fonts with a wrong table of characters give text that is taken for a rare language.
+        return DocumentSample("" if why_unsound(text) else text, want_form and _has_text_field(document))
     finally:
         document.close()
 

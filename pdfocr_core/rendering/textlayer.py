@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -14,14 +14,13 @@ from pdfocr_core.layout.page import to_markdown
 from pdfocr_core.rendering.formfields import field_lines
 from pdfocr_core.rendering.images_on_page import image_share
 from pdfocr_core.rendering.model import TextLayerText
+from pdfocr_core.rendering.placing import Placer, placer
 from pdfocr_core.rendering.plausible import letters_in, why_unsound
 
 __all__ = ["has_letters", "page_lines", "read_text_layer"]
 
 # A gap of this many line heights inside a line separates the cells of a table or the columns of a page.
 _WIDE_GAP = 1.2
-
-Placer = Callable[[float, float, float, float], tuple[float, float, float, float]]
 
 
 def has_letters(page: Any) -> bool:
@@ -35,7 +34,7 @@ def has_letters(page: Any) -> bool:
 
 def read_text_layer(document: Any, page: Any) -> TextLayerText:
     """The page's own text in reading order, with the values of its form fields, and whether it can be relied on."""
-    place = _placer(page)
+    place = placer(page)
     textpage = page.get_textpage()
     try:
         lines = list(page_lines(textpage, place))
@@ -48,23 +47,6 @@ def read_text_layer(document: Any, page: Any) -> TextLayerText:
     width, height = page.get_size()
     markdown = to_markdown(lines, width, height).markdown if lines else ""
     return TextLayerText(markdown, letters_in(text), not reason, reason, share)
-
-
-def _placer(page: Any) -> Placer:
-    """How boxes of the page's own space (y upwards, before `/Rotate`) come to lie on the page as it is seen."""
-    left, bottom, right, top = page.get_bbox()
-    rotation = page.get_rotation()
-
-    def place(x0: float, y0: float, x1: float, y1: float) -> tuple[float, float, float, float]:
-        if rotation == 90:
-            return y0 - bottom, x0 - left, y1 - bottom, x1 - left
-        if rotation == 180:
-            return right - x1, y0 - bottom, right - x0, y1 - bottom
-        if rotation == 270:
-            return top - y1, right - x1, top - y0, right - x0
-        return x0 - left, top - y1, x1 - left, top - y0
-
-    return place
 
 
 def page_lines(textpage: Any, place: Placer) -> Iterator[Line]:

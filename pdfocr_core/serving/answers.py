@@ -27,6 +27,7 @@ __all__ = [
     "text_of",
     "tokens_in",
     "transport_trouble",
+    "untrusted",
 ]
 
 SHOWN_CHARACTERS = 300
@@ -101,15 +102,20 @@ def transport_trouble(endpoint: Endpoint, error: httpx.HTTPError) -> Trouble | C
     """What a failed exchange means."""
     said = endpoint.redact(str(error)) or type(error).__name__
     if is_certificate_error(error):
-        return ConfigurationError(
-            f"The TLS certificate of {endpoint.label} is not trusted: {said}",
-            remedy="Set `verify` to the file of the certificate authority that signed it.",
-        )
+        return untrusted(endpoint, said)
     if isinstance(error, httpx.TimeoutException) and not isinstance(error, httpx.ConnectTimeout):
         return Trouble(Kind.TIMEOUT, said)
     if isinstance(error, httpx.DecodingError):
         return Trouble(Kind.BROKEN, said)
     return Trouble(Kind.UNREACHABLE, said)
+
+
+def untrusted(endpoint: Endpoint, said: str) -> ConfigurationError:
+    """The error for a server whose certificate nobody vouches for."""
+    return ConfigurationError(
+        f"The TLS certificate of {endpoint.label} is not trusted: {said}",
+        remedy="Set `verify` to the file of the certificate authority that signed it.",
+    )
 
 
 def explain_status(endpoint: Endpoint, status: int) -> None:

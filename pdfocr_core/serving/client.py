@@ -15,16 +15,17 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Protocol, Self
 
-import httpx
+import aiohttp
 
 from pdfocr_core.errors import ConfigurationError, PageError, Reason, ServerUnavailable
-from pdfocr_core.serving.answers import Answer, Kind, Trouble, transport_trouble
-from pdfocr_core.serving.endpoint import Endpoint, hush_http_log, tls
+from pdfocr_core.serving.answers import Answer, Kind, Trouble
+from pdfocr_core.serving.endpoint import Endpoint
 from pdfocr_core.serving.gate import Gate
 from pdfocr_core.serving.lanes import Lane, Lanes
 from pdfocr_core.serving.metrics import Load, parse_metrics, total
 from pdfocr_core.serving.pace import Pace
 from pdfocr_core.serving.streaming import receive
+from pdfocr_core.serving.transport import Transport, trouble_of
 
 __all__ = ["Answer", "ChatClient", "Counts", "Recover"]
 
@@ -32,8 +33,6 @@ FIRST_DELAY_S = 0.25
 LONGEST_DELAY_S = 30.0
 LONGEST_LANE_WAIT_S = 5.0
 METRICS_TIMEOUT_S = 5.0
-# vLLM's uvicorn closes an idle connection after five seconds; one that we might pick up then is dropped before.
-IDLE_CONNECTION_S = 3.0
 # This many failed answers to one page, each with another page's success between, are the page's own fault …
 REFUSALS = 8
 # … and so are the failures of the last pages left, unless it happens to more of them than this in a row.
@@ -116,7 +115,7 @@ class ChatClient:
         self._patience_s = patience_s
         self._on_unreachable = on_unreachable
         self._first_delay_s = first_delay_s
-        self._http = _http_client(endpoints, connect_timeout_s, verify)
+        self._transport = Transport(connect_timeout_s, verify)
         self._trouble_since: float | None = None
         self._verdicts = 0
         self._deaths = 0
@@ -136,7 +135,7 @@ class ChatClient:
         if self._recovery is not None:
             self._recovery.cancel()
             await asyncio.wait([self._recovery])
-        await self._http.aclose()
+        await self._transport.aclose()
 
     async def ask(self, body: bytes) -> Answer:
         """Send one finished JSON body to `/chat/completions` and return the completion.
@@ -197,14 +196,15 @@ class ChatClient:
         try:
             async with asyncio.timeout(self._request_timeout_s):
                 url = endpoint.url("chat/completions")
-                async with self._http.stream("POST", url, content=body, headers=headers) as response:
+                async with self._transport.post(endpoint, url, body, headers) as response:
                     answer = await receive(endpoint, response, started)
             self._check_model(endpoint, answer)
+        except aiohttp.ClientError as error:
+            # Before the time-out: making a connection has a clock of its own, and its error is of both kinds.
+            raise trouble_of(endpoint, error) from None
         except TimeoutError:
             used = f"no complete answer after {time.monotonic() - started:.1f} s"
             raise Trouble(Kind.TIMEOUT, f"{used}; request_timeout_s allows {self._request_timeout_s:g} s") from None
-        except httpx.HTTPError as error:
-            raise transport_trouble(endpoint, error) from None
         except PageError:
             self._note_success(lane)
             raise
@@ -320,24 +320,6 @@ class ChatClient:
         )
 
     async def _load(self, endpoint: Endpoint) -> Load:
-        try:
-            response = await self._http.get(
-                endpoint.root_url("metrics"), headers=endpoint.request_headers(), timeout=METRICS_TIMEOUT_S
-            )
-        except httpx.HTTPError:
-            return Load()
-        return parse_metrics(response.text) if response.status_code == 200 else Load()
-
-
-def _http_client(endpoints: Sequence[Endpoint], connect_timeout_s: float, verify: bool | str) -> httpx.AsyncClient:
-    hush_http_log()
-    # Proxies from the environment serve far servers only.
-    local = {f"all://{host}": None for host in ("localhost", "127.0.0.1", "[::1]")}
-    return httpx.AsyncClient(
-        trust_env=not all(endpoint.is_local for endpoint in endpoints),
-        mounts=local,
-        verify=tls(verify),
-        # The whole exchange has its deadline in `_send`; the gate bounds the connections.
-        timeout=httpx.Timeout(None, connect=connect_timeout_s),
-        limits=httpx.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=IDLE_CONNECTION_S),
-    )
+        url, headers = endpoint.root_url("metrics"), endpoint.request_headers()
+        text = await self._transport.get_text(endpoint, url, headers, METRICS_TIMEOUT_S)
+        return Load() if text is None else parse_metrics(text)

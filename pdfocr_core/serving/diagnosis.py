@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 from pdfocr_core.errors import ConfigurationError, PdfocrError, ServerUnavailable
 
-__all__ = ["PORT_IN_USE", "death_of"]
+__all__ = ["KILLED", "PORT_IN_USE", "death_of"]
 
 PORT_IN_USE = "port_in_use"
+KILLED = "killed"
 SHOWN_LINES = 15
 
 
@@ -138,6 +139,7 @@ def death_of(name: str, code: int | None, tail: Sequence[str]) -> PdfocrError:
         if code == 137:
             return ServerUnavailable(
                 f"{name} was killed from outside ({ended}), most likely for using too much memory.{log}",
+                code=KILLED,
                 remedy="Give the machine or container more memory, or let the server use less.",
             )
         return ServerUnavailable(f"{name} ended while starting ({ended}).{log}", remedy="Its log says why.")

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 import httpx
 
 from pdfocr_core.errors import ConfigurationError, PdfocrError, ServerUnavailable
-from pdfocr_core.serving.diagnosis import PORT_IN_USE, death_of
+from pdfocr_core.serving.diagnosis import KILLED, PORT_IN_USE, death_of
 from pdfocr_core.serving.endpoint import Endpoint, free_port, hush_http_log
 from pdfocr_core.serving.process import ServerProcess, end_orphans
 from pdfocr_core.serving.server import InferenceServer
@@ -23,7 +23,8 @@ __all__ = ["Canary", "ManagedServer"]
 Canary = Callable[[Endpoint], None]
 
 HEALTHY_ANSWERS = 3
-PORT_TRIES = 3
+STARTS = 3
+LAST_BREATH_S = 2.0
 POLL_INTERVAL_S = 0.2
 PROBE_TIMEOUT_S = 5.0
 STILL_LOADING_S = 30.0
@@ -80,13 +81,18 @@ class ManagedServer(InferenceServer):
                 return self._endpoint
             self._end()
             end_orphans()
-            for _ in range(PORT_TRIES - 1):
+            killed = 0
+            for _ in range(STARTS - 1):
                 try:
                     return self._start_once()
                 except ServerUnavailable as error:
                     # Between our choosing a free port and the server's taking it another program may come first.
-                    if error.code != PORT_IN_USE or self._fixed_port is not None:
+                    taken = error.code == PORT_IN_USE and self._fixed_port is None
+                    # What was killed from outside may have done nothing wrong; too little memory shows at the second time.
+                    killed += error.code == KILLED
+                    if not taken and (error.code != KILLED or killed > 1):
                         raise
+                    logger.warning("%s Starting it again.", error)
                     self._port = None
             return self._start_once()
 
@@ -128,13 +134,24 @@ class ManagedServer(InferenceServer):
             process.start(self.command(port), self.environment(self._api_key))
             endpoint = self._wait_ready(process, Endpoint(f"http://127.0.0.1:{port}/v1", self._api_key))
             if self._canary is not None:
-                self._canary(endpoint)
+                self._fly(self._canary, process, endpoint, started)
         except BaseException:
             self._end()
             raise
         self._port, self._endpoint = port, endpoint
         logger.info("%s is ready after %.1f s and serves %s", self.name, time.monotonic() - started, endpoint.model)
         return endpoint
+
+    def _fly(self, canary: Canary, process: ServerProcess, endpoint: Endpoint, started: float) -> None:
+        try:
+            canary(endpoint)
+        except ServerUnavailable:
+            # One that died meanwhile says more by how it ended; the guard notices that a moment later.
+            deadline = time.monotonic() + LAST_BREATH_S
+            while time.monotonic() < deadline:
+                self._check_start(process, started)
+                self._interrupted.wait(POLL_INTERVAL_S)
+            raise
 
     def _choose_port(self) -> int:
         port = free_port(self._fixed_port or self._port)

@@ -13,6 +13,7 @@ import time
 from collections.abc import AsyncIterator
 from typing import Any
 
+import aiohttp
 import httpx
 
 from pdfocr_core.engines.repetition import LOOP_SEEN, STREAM_WINDOW, goes_round
@@ -38,7 +39,7 @@ CHECK_EVERY = 500  # characters between two looks at the end of the text
 FAREWELL_S = 1.0
 
 
-async def receive(endpoint: Endpoint, response: httpx.Response, started: float) -> Answer:
+async def receive(endpoint: Endpoint, response: aiohttp.ClientResponse, started: float) -> Answer:
     """The completion in a response whose body is still to come, as a stream or in one piece.
 
     Raises:
@@ -47,15 +48,15 @@ async def receive(endpoint: Endpoint, response: httpx.Response, started: float) 
         ConfigurationError: no request will ever be answered.
     """
     streamed = response.headers.get("content-type", "").partition(";")[0].strip() == "text/event-stream"
-    if response.status_code == 200 and streamed:
+    if response.status == 200 and streamed:
         return await _events(endpoint, response, started)
     whole = await _whole(response)
     return read_answer(endpoint, whole, time.monotonic() - started)
 
 
-async def _events(endpoint: Endpoint, response: httpx.Response, started: float) -> Answer:
+async def _events(endpoint: Endpoint, response: aiohttp.ClientResponse, started: float) -> Answer:
     events, size = EventStream(endpoint), 0
-    chunks = response.aiter_bytes()
+    chunks = response.content.iter_any()
     async for chunk in chunks:
         _check_size(size := size + len(chunk))
         if events.feed(chunk):
@@ -67,21 +68,22 @@ async def _events(endpoint: Endpoint, response: httpx.Response, started: float) 
 
 async def _farewell(chunks: AsyncIterator[bytes]) -> None:
     """Read what ends the body, so that the connection can be used again."""
-    with contextlib.suppress(TimeoutError, httpx.HTTPError):
+    with contextlib.suppress(TimeoutError, aiohttp.ClientError):
         async with asyncio.timeout(FAREWELL_S):
             async for _ in chunks:
                 pass
 
 
-async def _whole(response: httpx.Response) -> httpx.Response:
+async def _whole(response: aiohttp.ClientResponse) -> httpx.Response:
     """The response once its body is here; one without end is not waited for, and held in no memory."""
     body = bytearray()
-    async for chunk in response.aiter_bytes():
+    async for chunk in response.content.iter_any():
         body += chunk
         _check_size(len(body))
     # The body is decoded by now, so its encoding must not be told again.
-    headers = {name: value for name, value in response.headers.items() if name in {"retry-after", "content-type"}}
-    return httpx.Response(response.status_code, headers=headers, content=bytes(body))
+    kept = {"retry-after", "content-type"}
+    headers = {name: value for name, value in response.headers.items() if name.lower() in kept}
+    return httpx.Response(response.status, headers=headers, content=bytes(body))
 
 
 def _check_size(size: int) -> None:

@@ -22,6 +22,7 @@ from pdfocr_core.bench.data import open_bench
 from pdfocr_core.bench.judge import judge
 from pdfocr_core.bench.katex import FormulaBrowser, find_chromium, formulas
 from pdfocr_core.bench.score import run_bench
+from tests.bench_random import random_samples
 from tests.bench_samples import samples, write_data
 
 SCRIPT = Path(__file__).parents[1] / "peer_verdicts.py"
@@ -73,6 +74,19 @@ def test_every_verdict_is_the_peers(peer: list[str], tmp_path: Path) -> None:
     assert agreed.total() >= 400
     assert {kind for kind, _passed in agreed} >= {"present", "absent", "order", "table", "math", "baseline"}
     assert min(agreed.values()) >= 15
+
+
+def test_verdicts_on_random_tests_are_the_peers(peer: list[str], tmp_path: Path) -> None:
+    seed = int(os.environ.get("PDFOCR_BENCH_SEED", "1"))
+    made = random_samples(seed, 2500)
+    given = "\n".join(json.dumps(sample._asdict()) for sample in made)
+    theirs = [json.loads(line) for line in run(peer, tmp_path / "home", given).splitlines()]
+    for sample, their in zip(made, theirs, strict=True):
+        try:
+            ours = judge(parse_case(sample.case), sample.text, None).passed
+        except ValueError:
+            ours = None
+        assert ours is (None if isinstance(their, str) else their), sample
 
 
 def test_the_score_is_the_peers(peer: list[str], tmp_path: Path) -> None:

@@ -268,9 +268,10 @@ def test_processes_have_no_secret_write_nothing_and_ignore_ctrl_c(tmp_path: Path
         assert 0 < process.rlimit(psutil.RLIMIT_CPU)[0] < 300
         # Of files it holds what it reads: no descriptor is open for writing but its standard error and its socket.
         assert [opened.path for opened in process.open_files() if opened.mode != "r"] == []
-        os.kill(pid, signal.SIGINT)
-        assert reasons(drawn(pool, path, 1)) == ["ok"]
-        assert pool.pids == [pid]
+        for meant_for_the_run in (signal.SIGINT, signal.SIGTERM):
+            os.kill(pid, meant_for_the_run)
+            assert reasons(drawn(pool, path, 1)) == ["ok"]
+            assert pool.pids == [pid]
 
 
 RUN = """

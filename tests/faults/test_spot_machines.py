@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from unittest import mock
 
 import dagster as dg
 import psutil
+import pytest
 from dagster._core.events import RunFailureReason
 from dagster._core.storage.tags import (
     ASSET_PARTITION_RANGE_END_TAG,
@@ -38,7 +39,7 @@ from tests.integration.conftest import Command
 ROOT = Path(__file__).parents[2]
 ASSETS = ("page_groups", "dolma_documents", "markdown_export")
 GRACE_S = 30  # what Kubernetes gives unless told otherwise; the shortest of the clouds
-DOCUMENTS, PAGES = 8, 5
+DOCUMENTS, PAGES = 6, 5
 
 
 def whole_job() -> dg.JobDefinition:
@@ -103,17 +104,26 @@ class Worker:
                 env=self.environment,
                 stdout=log,
                 stderr=log,
+                start_new_session=True,
             )
 
     def log(self) -> str:
         return (self.pdfocr.folder / "worker.log").read_text(errors="replace")[-5000:]
 
 
-def test_a_machine_is_taken_away_and_the_retry_reads_the_rest(pdfocr: Command) -> None:
+@pytest.mark.parametrize(
+    "told",
+    [
+        pytest.param(os.killpg, id="all processes, as tini, systemd and Slurm do"),
+        pytest.param(os.kill, id="the first process, as Kubernetes does", marks=pytest.mark.nightly),
+    ],
+)
+def test_a_machine_is_taken_away_and_the_retry_reads_the_rest(
+    pdfocr: Command, told: Callable[[int, int], None]
+) -> None:
     worker = Worker(pdfocr)
     with worker.instance() as instance:
-        index = worker.create(instance, ("work_index",), {})
-        assert worker.start(instance, index).wait() == 0, worker.log()
+        assert whole_job().execute_in_process(instance=instance, asset_selection=[dg.AssetKey("work_index")]).success
         keys = instance.get_dynamic_partitions("pdfocr")
         tags = {ASSET_PARTITION_RANGE_START_TAG: keys[0], ASSET_PARTITION_RANGE_END_TAG: keys[-1]}
         run = worker.create(instance, ASSETS, tags)
@@ -125,7 +135,7 @@ def test_a_machine_is_taken_away_and_the_retry_reads_the_rest(pdfocr: Command) -
         family = psutil.Process(process.pid).children(recursive=True)
         assert any("stand_in_vllm" in " ".join(one.cmdline()) for one in family)
 
-        process.send_signal(signal.SIGTERM)
+        told(process.pid, signal.SIGTERM)
         assert process.wait(GRACE_S) == 1, worker.log()
         asked = worker.asked()
         time.sleep(1)

@@ -56,6 +56,8 @@ def test_settings_of_filters_are_checked() -> None:
     assert FilterSettings(filter_languages="de, EN").filter_languages == ("de", "en")
     with pytest.raises(ValueError, match="two letters"):
         FilterSettings(filter_languages=["english"])
+    with pytest.raises(ValueError, match="nothing would be left"):
+        FilterSettings(filter_min_pages=3, filter_max_pages=2)
     assert ReadSettings().selection_id == ""
     one, other = (ReadSettings(filters=FilterSettings(filter_min_pages=pages)).selection_id for pages in (1, 2))
     assert one
@@ -84,10 +86,19 @@ class Place:
         (key,) = self.workspace.group_keys()
         self.group = self.workspace.read_manifest(key)
 
-    def read(self, *, retry: tuple[str, ...] = (), page_range: str | None = None, **filters: object) -> int:
+    def read(
+        self,
+        *,
+        retry: tuple[str, ...] = (),
+        page_range: str | None = None,
+        text_layer: str = "off",
+        **filters: object,
+    ) -> int:
         """Read the group and say how many answers were asked for."""
         reader = Reader()
-        settings = ReadSettings(retry=retry, page_range=page_range, filters=FilterSettings(**filters), text_layer="off")
+        settings = ReadSettings(
+            retry=retry, page_range=page_range, filters=FilterSettings(**filters), text_layer=text_layer
+        )
 
         async def connect() -> Connection:
             return Connection(reader, "m", in_flight=2)
@@ -98,7 +109,7 @@ class Place:
                     [self.group.key],
                     workspace=self.workspace,
                     stages=Stages(),
-                    engine=build_engine(load_profile("olmocr"), text_layer="off"),
+                    engine=build_engine(load_profile("olmocr"), text_layer=text_layer),
                     settings=settings,
                     pool=pool,
                     fetcher=Fetcher(),
@@ -116,15 +127,19 @@ class Place:
         return {Path(row.url).stem: (row.status.value, row.reason, row.pages) for row in rows}
 
 
+def write_text(path: Path, text: str) -> None:
+    canvas = Canvas(str(path), invariant=1)
+    writing = canvas.beginText(40, 780)
+    writing.textLines([text[start : start + 90] for start in range(0, len(text), 90)])
+    canvas.drawText(writing)
+    canvas.showPage()
+    canvas.save()
+
+
 def write_sources(folder: Path) -> None:
     folder.mkdir()
     for name, text in (("english", ENGLISH), ("german", GERMAN)):
-        canvas = Canvas(str(folder / f"{name}.pdf"), invariant=1)
-        writing = canvas.beginText(40, 780)
-        writing.textLines([text[start : start + 90] for start in range(0, len(text), 90)])
-        canvas.drawText(writing)
-        canvas.showPage()
-        canvas.save()
+        write_text(folder / f"{name}.pdf", text)
     (folder / "twin.pdf").write_bytes((folder / "english.pdf").read_bytes())
     write_pdf(folder / "blank.pdf", ["", ""])
     write_pdf(folder / "long.pdf", [f"page {number}" for number in range(5)])
@@ -171,6 +186,20 @@ def test_each_filter_leaves_out_what_it_names_and_no_more(tmp_path: Path) -> Non
     assert {status for status, _reason, _pages in place.outcome().values()} == {"ok"}
 
 
+def test_a_scrambled_text_layer_is_not_taken_for_a_foreign_language(tmp_path: Path) -> None:
+    shifted = str.maketrans("abcdefghijklmnopqrstuvwxyz", "zabcdefghijklmnopqrstuvwxy")
+    (tmp_path / "sources").mkdir()
+    for name, text in (("scrambled", ENGLISH.translate(shifted)), ("german", GERMAN)):
+        write_text(tmp_path / "sources" / f"{name}.pdf", text)
+    assert judge_text(ENGLISH.translate(shifted), FilterSettings(filter_languages=["en"])) is not None
+    place = Place(tmp_path)
+    place.read(filter_languages=["en"])
+    assert {name: status for name, (status, _reason, _pages) in place.outcome().items()} == {
+        "scrambled": "ok",
+        "german": "filtered",
+    }
+
+
 def test_a_retry_reconsiders_the_reasons_that_it_names(tmp_path: Path) -> None:
     write_sources(tmp_path / "sources")
     place = Place(tmp_path)
@@ -181,6 +210,10 @@ def test_a_retry_reconsiders_the_reasons_that_it_names(tmp_path: Path) -> None:
     assert outcome["german"][1] == "filtered_language"
     assert outcome["long"][1] == "filtered_pages"
     assert outcome["blank"] == ("ok", None, 1)  # of two pages, as asked for the first time
+    place.read(retry=("filtered_pages",), text_layer="fallback")  # under another engine
+    outcome = place.outcome()
+    assert outcome["german"][1] == "filtered_language"
+    assert outcome["long"] == ("ok", None, 1)
 
 
 def test_only_the_pages_of_the_range_are_read_and_widening_it_reads_only_the_others(tmp_path: Path) -> None:

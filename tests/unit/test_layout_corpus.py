@@ -12,7 +12,8 @@ import pypdfium2 as pdfium
 import pytest
 
 from pdfocr_core.layout.page import to_markdown
-from pdfocr_core.rendering.textlayer import _placer, page_lines
+from pdfocr_core.rendering.placing import placer
+from pdfocr_core.rendering.textlayer import page_lines
 
 CORPUS = Path(os.environ.get("PDFOCR_CORPUS") or Path(__file__).parents[3] / "shared" / "corpus")
 CLASSES = ("born_digital", "multi_column")
@@ -38,7 +39,7 @@ def phrases() -> list[tuple[str, int, str]]:
 def markdown_of(path: Path, number: int) -> str:
     with pdfium.PdfDocument(path) as document:
         page = document[number - 1]
-        lines = list(page_lines(page.get_textpage(), _placer(page)))
+        lines = list(page_lines(page.get_textpage(), placer(page)))
         return to_markdown(lines, *page.get_size()).markdown
 
 

@@ -12,7 +12,7 @@ from pdfocr_core.outputs.books import read_books
 from pdfocr_core.outputs.prune import prune
 from pdfocr_core.outputs.report import write_report
 from pdfocr_core.records import DocumentRecord, Method, PageRecord, PageStatus
-from pdfocr_core.settings import IndexSettings, ReadSettings
+from pdfocr_core.settings import IndexSettings, MarkdownSettings, ReadSettings
 from pdfocr_core.sources.index import IndexReport, update_index
 from pdfocr_core.workspace import Workspace, line_of, open_workspace
 
@@ -119,6 +119,21 @@ def test_superseded_and_gone_go_and_their_neighbours_stay(place: Place) -> None:
     # The group's documents made anew from its pages are those that are left.
     finish_group(place.workspace, old_group, Stages(), ReadSettings(), "m")
     assert place.files("markdown", "status") == {k: v for k, v in after.items() if k[:2] in ("ma", "st")}
+
+
+def test_markdown_of_any_form_goes_with_its_figures(place: Place) -> None:
+    (key,) = place.workspace.group_keys()
+    markdown = MarkdownSettings(markdown_page_breaks="comment", markdown_front_matter=True)
+    finish_group(place.workspace, key, Stages(), ReadSettings(markdown=markdown), "m")
+    for name in ("one", "two"):
+        path = place.root / "markdown" / "in" / f"{name}.pdf.md"
+        path.write_text(path.read_text() + f"\n\n![figure 1]({name}.pdf.figures/p1-1.png)\n")
+        place.workspace.store.write(f"markdown/in/{name}.pdf.figures/p1-1.png", b"picture")
+    (place.sources / "two.pdf").unlink()
+    place.index()
+    prune(place.workspace, remove=True)
+    left = {name.removeprefix("markdown/in/") for name in place.files("markdown")}
+    assert left == {"one.pdf.md", "one.pdf.figures/p1-1.png", "three.pdf.md"}
 
 
 def test_a_superseded_document_waits_until_its_new_version_has_text(place: Place) -> None:

@@ -15,7 +15,8 @@ from pdfocr_core.rendering.images_on_page import image_share
 from pdfocr_core.rendering.model import RenderedPage, RenderOptions, TextLayerText
 from pdfocr_core.rendering.pdf import render_pdf_pages
 from pdfocr_core.rendering.pdf_document import load_pdf
-from pdfocr_core.rendering.textlayer import _placer, page_lines
+from pdfocr_core.rendering.placing import placer
+from pdfocr_core.rendering.textlayer import page_lines
 from tests import bad_pdfs
 
 OPTIONS = RenderOptions(
@@ -75,7 +76,7 @@ def test_lines_lie_where_they_are_seen(tmp_path: Path, rotation: int):
     )
     document = load_pdf(path, None)
     page = document[0]
-    lines = {line.text: line for line in page_lines(page.get_textpage(), _placer(page))}
+    lines = {line.text: line for line in page_lines(page.get_textpage(), placer(page))}
     first, last = lines["first words here"], lines["last words here"]
     width, height = page.get_size()
     for line in lines.values():
@@ -101,7 +102,7 @@ def test_cells_and_columns_on_one_baseline_are_cut(tmp_path: Path):
         canvas.drawString(50, 480, "one line with usual gaps")
     document = load_pdf(path, None)
     page = document[0]
-    lines = [line.text for line in page_lines(page.get_textpage(), _placer(page))]
+    lines = [line.text for line in page_lines(page.get_textpage(), placer(page))]
     assert lines == ["left column text.", "right column text.", "one line with usual gaps"]
 
 
@@ -113,7 +114,7 @@ def test_no_character_of_a_cut_line_is_lost(tmp_path: Path):
     document = load_pdf(path, None)
     page = document[0]
     textpage = page.get_textpage()
-    lines = [line.text for line in page_lines(textpage, _placer(page))]
+    lines = [line.text for line in page_lines(textpage, placer(page))]
     assert "".join("".join(lines).split()) == "".join(textpage.get_text_range().split())
     assert len(lines) == 5
 

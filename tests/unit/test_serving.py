@@ -257,6 +257,31 @@ def test_a_killed_server_is_brought_back_and_the_pages_asked_again() -> None:
     assert restarts == 1
 
 
+@pytest.mark.parametrize(("deaths", "comes_up"), [(1, True), (2, False)])
+def test_a_server_that_is_killed_while_it_starts_is_started_once_more(deaths: int, comes_up: bool) -> None:
+    server = stand_in()
+    left = [deaths]
+
+    def canary(endpoint: Endpoint) -> None:
+        if left[0]:
+            left[0] -= 1
+            with httpx.Client(trust_env=False) as client:
+                headers = endpoint.request_headers()
+                said = client.post(endpoint.url("chat/completions"), json={}, headers=headers).json()
+            os.kill(int(said["choices"][0]["message"]["content"]), signal.SIGKILL)
+            raise ServerUnavailable("it does not answer")
+
+    server._canary = canary
+    try:
+        if comes_up:
+            assert server.start().model
+        else:
+            with pytest.raises(ServerUnavailable, match="killed from outside"):
+                server.start()
+    finally:
+        server.stop()
+
+
 def test_a_page_that_kills_the_real_process_costs_only_itself() -> None:
     async def work(server: ManagedServer) -> tuple[list[object], int]:
         keeper = KeepAlive(server, restarts=5)
