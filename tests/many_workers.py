@@ -53,11 +53,11 @@ class Cluster:
         self.home.mkdir(parents=True)
         (folder / "s3").mkdir()
         (folder / "runs").mkdir()
-        self.postgres = Postgres(folder / "postgres", machines.host)
+        self.postgres = Postgres(machines.host)
         try:
             self.s3 = S3Server(folder / "s3", machines.host)
         except BaseException:
-            self.postgres.stop()
+            self.postgres.end()
             raise
         self.s3.bucket(BUCKET)
         self.server = FaultServer(Plan(), host=machines.host, seconds=seconds)
@@ -193,7 +193,7 @@ class Cluster:
                 if process.environ().get("DAGSTER_HOME") == str(self.home):
                     process.kill()
         with suppress(AssertionError):
-            self.postgres.stop()
+            self.postgres.end()
         self.s3.kill()
 
     # What came of it.

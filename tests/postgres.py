@@ -1,4 +1,4 @@
-"""A real PostgreSQL of Debian's package, in a folder of the test: it can be stopped and started again."""
+"""A real PostgreSQL of Debian's package, in a folder of its own: it can be stopped and started again."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import pwd
 import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 
 from pdfocr_core.serving.endpoint import free_port
@@ -22,18 +23,16 @@ def programs() -> Path | None:
 class Postgres:
     """The server's life; it trusts whoever reaches it, so give it an address that only the test has."""
 
-    def __init__(self, folder: Path, host: str = "127.0.0.1") -> None:
+    def __init__(self, host: str = "127.0.0.1") -> None:
         bin_folder = programs()
         assert bin_folder is not None
         self._bin, self.host, self.port = bin_folder, host, free_port()
-        self._data, self._log = folder / "data", folder / "log"
-        folder.mkdir(parents=True)
+        # Not among the test's own files: they are closed to the user that the package has made for the server, which refuses
+        # to run as root.
+        self._folder = Path(tempfile.mkdtemp(prefix="postgres-test-"))
+        self._data, self._log = self._folder / "data", self._folder / "log"
         if self._as_root():
-            # The server refuses to run as root; the package has made a user for it.
-            shutil.chown(folder, "postgres", "postgres")
-            for above in folder.parents:
-                if above.owner() == "root" and not above.stat().st_mode & 0o001:
-                    above.chmod(above.stat().st_mode | 0o011)
+            shutil.chown(self._folder, "postgres", "postgres")
         self._run("initdb", "-D", str(self._data), "-U", USER, "--auth=trust", "--no-sync", "-E", "UTF8")
         with (self._data / "pg_hba.conf").open("a") as hba:
             hba.write(f"host all all {host}/16 trust\n")
@@ -53,10 +52,17 @@ class Postgres:
         """As `systemctl restart` does: connections are broken off, nothing is lost."""
         self._run("pg_ctl", "-D", str(self._data), "-w", "-t", "120", "-m", "fast", "stop")
 
+    def end(self) -> None:
+        """Stop, and leave nothing behind."""
+        try:
+            self.stop()
+        finally:
+            shutil.rmtree(self._folder)
+
     def _run(self, program: str, *arguments: str) -> None:
         user = {"user": "postgres", "group": "postgres", "extra_groups": []} if self._as_root() else {}
         # Into a file: the server inherits the output, and a pipe would stay open as long as it runs.
-        with (self._data.parent / f"{program}.out").open("a") as output:
+        with (self._folder / f"{program}.out").open("a") as output:
             done = subprocess.run(
                 [str(self._bin / program), *arguments],
                 cwd="/",
@@ -65,7 +71,7 @@ class Postgres:
                 check=False,
                 **user,  # type: ignore[call-overload]
             )
-        assert done.returncode == 0, (self._data.parent / f"{program}.out").read_text()[-3000:]
+        assert done.returncode == 0, (self._folder / f"{program}.out").read_text()[-3000:]
 
     @staticmethod
     def _as_root() -> bool:

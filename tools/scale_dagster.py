@@ -2,7 +2,7 @@
 
     python -m tools.scale_dagster --partitions 25000 [--postgres URL] [--minutes 3] [--groups 20]
 
-Without a URL a PostgreSQL of Debian's package is started in a temporary folder. Give it a database that it may fill:
+Without a URL a PostgreSQL of Debian's package is started, and removed at the end. Give it a database that it may fill:
 its tables stay. Figures are printed as one JSON object; docs/scale.md says what they were.
 """
 
@@ -258,8 +258,8 @@ def main() -> None:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="scale-")))
         url = given.postgres
         if url is None:
-            postgres = Postgres(folder / "postgres")
-            stack.callback(postgres.stop)
+            postgres = Postgres()
+            stack.callback(postgres.end)
             url = postgres.url
         print(json.dumps(measure(Scale(folder, url), given.partitions, given.groups, given.minutes), indent=2))
 

@@ -20,12 +20,12 @@ GROUPS = 3
 
 
 @pytest.fixture
-def postgres(tmp_path: Path) -> Iterator[Postgres]:
+def postgres() -> Iterator[Postgres]:
     if programs() is None:
         pytest.skip("no PostgreSQL: install the package postgresql")
-    server = Postgres(tmp_path / "postgres")
+    server = Postgres()
     yield server
-    server.stop()
+    server.end()
 
 
 def events(postgres: Postgres) -> int:
