@@ -30,7 +30,7 @@ from pdfocr_core.errors import ConfigurationError, StoreUnavailable
 from pdfocr_core.s3 import IMPATIENT, PATIENT, s3_options, with_patience
 from pdfocr_core.s3_bucket import ListedObject, S3Bucket, is_path
 from pdfocr_core.settings import StorageSettings
-from pdfocr_core.store_errors import ObjectChanged, store_error
+from pdfocr_core.store_errors import ObjectChanged, folder_error, store_error
 
 __all__ = ["Store", "StoreOpener", "StoredObject", "is_url", "open_store", "store_opener"]
 
@@ -63,12 +63,16 @@ def open_store(root: str | Path, storage: StorageSettings | None = None) -> Stor
         storage: how S3 is reached; Google Cloud Storage and Azure take theirs from their usual environment.
 
     Raises:
-        ConfigurationError: the URL's scheme is not one we know, or the store cannot be reached as configured.
+        ConfigurationError: the URL's scheme is not one we know, the store cannot be reached as configured, or the
+            folder cannot be made.
     """
     text = str(root)
     if not is_url(text):
         path = Path(text).absolute()
-        return Store(LocalStore(path, mkdir=True), str(path), path)
+        try:
+            return Store(LocalStore(path, mkdir=True), str(path), path)
+        except OSError as error:
+            raise folder_error(error, str(path)) or error from None
     if text.startswith("memory://"):
         return Store(MemoryStore(), text)
     text = text.rstrip("/")
@@ -126,7 +130,7 @@ class Store:
 
     Raises (all methods):
         FileNotFoundError: no object has that name.
-        ConfigurationError: the store refuses us (code `access_denied`), or the disk is full.
+        ConfigurationError: the store refuses us (code `access_denied`), a folder cannot be written, or the disk is full.
         StoreUnavailable: it does not answer, after all patience.
         OSError: anything else the store reports.
     """
@@ -175,12 +179,12 @@ class Store:
 
     def write(self, name: str, data: bytes | bytearray | Path) -> None:
         """Write the object whole, replacing what was there; a local file is sent in parts and may be of any size."""
-        with _Translated(self.url, name):
+        with _Translated(self.url, name, writing=True):
             obstore.put(self._backend, name, data)
 
     def create(self, name: str, data: bytes) -> bool:
         """Write the object only if there is none of that name; False when there is."""
-        with _Translated(self.url, name):
+        with _Translated(self.url, name, writing=True):
             if not self._conditional():
                 # Two writers at the same moment may both think that they were first.
                 if self.exists(name):
@@ -254,9 +258,9 @@ class Store:
 class _Translated:
     """Turns obstore's exceptions into ours, with a message for people."""
 
-    def __init__(self, url: str, name: str, *, listing: bool = False) -> None:
+    def __init__(self, url: str, name: str, *, listing: bool = False, writing: bool = False) -> None:
         self.where = f"{url}/{name}" if name else url
-        self.listing = listing
+        self.listing, self.writing = listing, writing
 
     def __enter__(self) -> None:
         return None
@@ -268,6 +272,8 @@ class _Translated:
             raise ObjectChanged(f"{self.where} changed while it was read") from error
         refused = isinstance(error, PermissionDeniedError | UnauthenticatedError)
         ours = store_error(error, self.where, listing=self.listing, refused=refused)
+        if ours is None and self.writing:
+            ours = folder_error(error, self.where)
         if ours is not None:
             raise ours from error
         raise OSError(f"{self.where}: {_first_line(error)}") from error

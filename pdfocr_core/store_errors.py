@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from pdfocr_core.errors import ConfigurationError, PdfocrError, StoreUnavailable
 
-__all__ = ["KeyRefused", "ObjectChanged", "store_error"]
+__all__ = ["KeyRefused", "ObjectChanged", "folder_error", "store_error"]
 
 _CODE = re.compile(r"<Code>([^<]+)</Code>")
 _MESSAGE = re.compile(r"<Message>([^<]+)</Message>")
@@ -66,6 +66,13 @@ _NO_TOKEN = _Trouble(
 )
 _DISK_FULL = _Trouble("disk_full", "the disk is full", "Free some space; the same command then goes on from here.")
 
+_NOT_WRITABLE = _Trouble(
+    "not_writable",
+    "this place cannot be written",
+    "Choose another workspace, or let this user write to the folder and everything in it.",
+)
+_NOT_A_FOLDER = _Trouble("not_a_folder", "this is a file, and a folder is needed", "Name a folder for the workspace.")
+
 _BY_CODE = {
     "ExpiredToken": _EXPIRED,
     "TokenRefreshRequired": _EXPIRED,
@@ -89,6 +96,13 @@ _BY_TEXT = (
     ("builder error", _NOT_A_STORE),
     ("os error 28", _DISK_FULL),
     ("No space left on device", _DISK_FULL),
+)
+# Said of a local folder; of a source that is only read the same words are the document's own trouble.
+_OF_FOLDER = (
+    ("os error 13", _NOT_WRITABLE),
+    ("os error 30", _NOT_WRITABLE),
+    ("os error 17", _NOT_A_FOLDER),
+    ("os error 20", _NOT_A_FOLDER),
 )
 # Told apart from answers: nothing came back, or the server said that it cannot now.
 _AWAY = re.compile(r"HTTP error:|error sending request|operation timed out|connection (?:closed|reset)", re.IGNORECASE)
@@ -121,6 +135,13 @@ def store_error(
     if number >= 500 or number == 429 or (not number and _AWAY.search(text)):
         return StoreUnavailable(f"{where}: {_short(text)}.")
     return None
+
+
+def folder_error(error: BaseException, where: str) -> ConfigurationError | None:
+    """Our error for what making or writing a local folder ended with; None when its place is not to blame."""
+    text = str(error)
+    trouble = next((found for mark, found in _OF_FOLDER if f"({mark})" in text), None)
+    return None if trouble is None else _configuration_error(trouble, where, text)
 
 
 def _configuration_error(trouble: _Trouble, where: str, text: str) -> ConfigurationError:

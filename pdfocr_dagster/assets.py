@@ -76,7 +76,9 @@ def build_work_index(collection: str, group_name: str) -> dg.AssetsDefinition:
         named = config.sources or sources.named()
         try:
             if not named:
-                raise ConfigurationError("No source is named.", remedy="Set `sources`, or PDFOCR_SOURCES.")
+                raise ConfigurationError(
+                    "No source is named.", remedy="Say `pdfocr run FOLDER`, or set `sources` or PDFOCR_SOURCES."
+                )
             opened = workspace.open()
             settings = settings_from(IndexSettings, config.model_dump())
             read = pages.settings()

@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 from pdfocr_core.errors import ConfigurationError, PdfocrError
-from pdfocr_dagster.cli_options import existing, place_of
+from pdfocr_dagster.cli_options import existing, place_of, told_files
 
 if TYPE_CHECKING:
     from pdfocr_core.bench.candidates import Candidate
@@ -119,8 +119,9 @@ def _scored(
 
         with PagePictures(RenderSettings()) as pictures:
             made = bench_html(data, results, pictures, pages=html_pages)
-        html.parent.mkdir(parents=True, exist_ok=True)
-        html.write_text(made, encoding="utf-8", errors="replace")
+        with told_files():
+            html.parent.mkdir(parents=True, exist_ok=True)
+            html.write_text(made, encoding="utf-8", errors="replace")
     return [score for _candidate, score in results]
 
 

@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 
 from pdfocr_core.errors import PdfocrError
+from pdfocr_dagster.cli_options import told_files
 
 __all__ = ["compare"]
 
@@ -45,8 +46,9 @@ def compare(
         print_error(error, Console(stderr=True))
         raise typer.Exit(2) from None
     if html is not None:
-        html.parent.mkdir(parents=True, exist_ok=True)
-        html.write_text(comparison_html(comparison), encoding="utf-8", errors="replace")
+        with told_files():
+            html.parent.mkdir(parents=True, exist_ok=True)
+            html.write_text(comparison_html(comparison), encoding="utf-8", errors="replace")
     if as_json:
         typer.echo(json.dumps(comparison.to_json(), indent=1))
     else:

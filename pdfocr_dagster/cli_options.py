@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 from rich.console import Console
@@ -22,15 +24,34 @@ WorkspaceProfileOption = Annotated[
 ]
 
 
+@contextmanager
+def told_files() -> Iterator[None]:
+    """A file of the user's that cannot be read or written ends the command with its name and the reason."""
+    try:
+        yield
+    except OSError as error:
+        reason = f"{error.filename} cannot be used: {error.strerror}" if error.filename else str(error)
+        _refuse(f"{reason}. Name another place, or let this user reach it.", code=1)
+
+
 def existing(workspace: str) -> str:
     """The root of a workspace that has to be there already."""
     from pdfocr_core.store import is_url
 
     root = absolute(workspace)
-    if not is_url(root) and not Path(root).is_dir():
-        Console(stderr=True).print(f"pdfocr: There is no workspace at {root}.", style="red", soft_wrap=True)
-        raise typer.Exit(2)
+    if is_url(root):
+        return root
+    folder = Path(root)
+    if not folder.is_dir():
+        _refuse(f"There is no workspace at {root}. Name the folder that `pdfocr run` was given with --workspace.")
+    if any(folder.iterdir()) and not any((folder / name).is_dir() for name in ("index", "groups", "report")):
+        _refuse(f"{root} is no workspace. Name the folder that `pdfocr run` was given with --workspace.")
     return root
+
+
+def _refuse(words: str, code: int = 2) -> NoReturn:
+    Console(stderr=True).print(f"pdfocr: {words}", style="red", markup=False, highlight=False, soft_wrap=True)
+    raise typer.Exit(code)
 
 
 def place_of(root: str, endpoint: str | None, profile: str | None) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from pdfocr_dagster.cli_options import (
     WorkspaceProfileOption,
     existing,
     place_of,
+    told_files,
 )
 
 __all__ = ["view"]
@@ -65,7 +66,7 @@ def view(
 
             serve(opened[0], port=port, compare=other, passwords=passwords, opener=opener, on_ready=ready)
             return
-        with Progress(console=console, disable=not console.is_terminal, transient=True) as progress:
+        with told_files(), Progress(console=console, disable=not console.is_terminal, transient=True) as progress:
             task = progress.add_task("Writing documents", total=None)
             number = exporting.export(
                 opened[0],

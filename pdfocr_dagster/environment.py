@@ -43,9 +43,17 @@ def settings_from(model: type[Settings], given: Mapping[str, Any], *, prefix: st
         return model(**values)
     except ValidationError as error:
         problems = "; ".join(
-            f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}" for problem in error.errors(include_input=False)
+            _told(problem["loc"], problem["msg"].removeprefix("Value error, "), prefix)
+            for problem in error.errors(include_input=False)
         )
         raise ConfigurationError(
             f"These settings cannot be used: {problems}.",
-            remedy="Correct them in the run's configuration or in the PDFOCR_… environment variables.",
+            remedy="Correct them where they are set: as an option, in the run's configuration or as a variable.",
         ) from None
+
+
+def _told(place: tuple[int | str, ...], words: str, prefix: str) -> str:
+    """What is wrong with one field; a rule about several has no place."""
+    if not place:
+        return words
+    return f"{'.'.join(map(str, place))} (PDFOCR_{f'{prefix}{place[0]}'.upper()}): {words}"

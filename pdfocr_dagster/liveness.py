@@ -3,6 +3,7 @@
 Every run notes its process, so that whoever comes later on the same machine can tell.
 """
 
+import contextlib
 import os
 import socket
 import time
@@ -53,8 +54,18 @@ def repair_runs(instance: dg.DagsterInstance) -> int:
         else:
             continue
         instance.report_run_failed(run, why)
+        _end_tails(run.run_id)
         repaired += 1
     return repaired
+
+
+def _end_tails(run_id: str) -> None:
+    """End what copied a dead run's logs to its terminal: Dagster watches it only from a moment after its start on."""
+    for process in psutil.process_iter(["cmdline"]):
+        command = process.info["cmdline"] or [""]
+        if command[:2] == ["tail", "-F"] and run_id in command[-1]:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.terminate()
 
 
 def build_dead_runs_sensor(name: str) -> dg.SensorDefinition:

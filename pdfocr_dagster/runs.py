@@ -30,9 +30,15 @@ def open_instance(workspace_url: str) -> Iterator[tuple[dg.DagsterInstance, str]
         home = str(instance_home(workspace_url))
         os.environ["DAGSTER_HOME"] = home
     folder = Path(home)
-    folder.mkdir(parents=True, exist_ok=True)
-    if not any((folder / name).exists() for name in ("dagster.yaml", "dagster.yml")):
-        (folder / "dagster.yaml").write_text("telemetry:\n  enabled: false\n")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if not any((folder / name).exists() for name in ("dagster.yaml", "dagster.yml")):
+            (folder / "dagster.yaml").write_text("telemetry:\n  enabled: false\n")
+    except OSError as error:
+        raise ConfigurationError(
+            f"The history of runs cannot be written to {home}: {error.strerror}.",
+            remedy="Set DAGSTER_HOME to a folder that this user can write.",
+        ) from error
     with dg.DagsterInstance.get() as instance:
         yield instance, home
 

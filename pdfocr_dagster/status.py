@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
+from rich.columns import Columns
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -65,15 +66,15 @@ def status_tables(status: Status) -> RenderableType:
                 style="bold red",
             )
         )
-    side_by_side = Table.grid(padding=(0, 4))
-    side_by_side.add_row(
+    figures = [
         _counts("documents", books.by_status, books.documents - books.pending),
         _counts("pages", _pages_by_status(books), books.pages),
         _counts("method", books.methods, books.pages),
         _counts("language", _largest(books.languages), books.pages),
         _counts("answers per page", books.attempts, books.pages),
-    )
-    parts.append(side_by_side)
+    ]
+    # As many beside each other as the terminal has room for, none squeezed.
+    parts.append(Columns(figures, padding=(0, 4)))
     for title, counts in (
         ("Documents that did not end well", books.by_reason),
         ("Pages that failed or fell back", books.page_reasons),

@@ -50,6 +50,12 @@ def print_summary(
         f"Pages: {books.pages} ({books.pages_ok} ok, {books.pages_fallback} fallback, "
         f"{books.pages_blank} blank, {books.pages_failed} failed)"
     )
+    if not books.documents:
+        console.print(
+            "No document was found in the sources. PDFs, pictures and archives of them are read; check the folder's name.",
+            style="yellow",
+            soft_wrap=True,
+        )
     if telemetry is not None and telemetry.pages.total():
         figures = figures_of(telemetry)
         cost = f", cost {money(figures.cost)}" if figures.cost is not None else ""

@@ -6,6 +6,7 @@ import argparse
 import signal
 import sys
 import threading
+from contextlib import ExitStack
 
 from pdfocr_core.testing.plan import Fault, Plan, parse_fault
 from pdfocr_core.testing.server import MODEL, fault_server
@@ -15,7 +16,7 @@ def main() -> None:
     """Serve until Ctrl-C or SIGTERM, then say what was played."""
     parser = argparse.ArgumentParser(prog="python -m pdfocr_core.testing", description=__doc__)
     names = ", ".join(fault.value for fault in Fault)
-    parser.add_argument("--fault", action="append", default=[], type=parse_fault, help=f"<name>=<share>: {names}")
+    parser.add_argument("--fault", action="append", default=[], help=f"<name>=<share>: {names}")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--times", type=int, default=1, help="how many first requests of a page may meet a fault")
     parser.add_argument("--port", type=int, default=0)
@@ -24,13 +25,19 @@ def main() -> None:
     parser.add_argument("--down", type=float, default=1.0, metavar="SECONDS", help="after a crash")
     given = parser.parse_args()
     try:
-        plan = Plan(dict(given.fault), seed=given.seed, times=given.times, hang_s=given.hang, down_s=given.down)
+        faults = dict(map(parse_fault, given.fault))
+        plan = Plan(faults, seed=given.seed, times=given.times, hang_s=given.hang, down_s=given.down)
+        # Listens from here on: the port may be taken.
+        running = ExitStack()
+        server = running.enter_context(fault_server(plan, port=given.port, model=given.model))
     except ValueError as error:
         parser.error(str(error))
+    except OSError as error:
+        parser.error(f"Nothing can listen on port {given.port}: {error.strerror}. Name another one, or 0 for any.")
     over = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: over.set())
-    with fault_server(plan, port=given.port, model=given.model) as server:
+    with running:
         sys.stdout.write(f"{server.url}\n")
         sys.stdout.flush()
         over.wait()

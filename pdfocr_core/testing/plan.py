@@ -93,4 +93,9 @@ def parse_fault(text: str) -> tuple[Fault, float]:
         ValueError: no such fault, or no number.
     """
     name, _, share = text.partition("=")
-    return Fault(name), float(share or 1)
+    if name not in set(Fault):
+        raise ValueError(f"There is no fault {name!r}. Known are: {', '.join(Fault)}.")
+    try:
+        return Fault(name), float(share or 1)
+    except ValueError:
+        raise ValueError(f"{share!r} is no share of requests; write it like {name}=0.1.") from None

@@ -161,10 +161,12 @@ class Episode:
 
     def _kill_run(self) -> None:
         assert self.process is not None
+        run = psutil.Process(self.process.pid)
         self.process.kill()
-        self.process.join()
+        # Not `join`: it waits for a pipe, and Dagster's `tail` may hold that open. The next run ends an orphan of these.
+        wait_until(lambda: not run.is_running() or run.status() == psutil.STATUS_ZOMBIE)
         self.process = None
-        wait_until(lambda: not self._processes())
+        wait_until(lambda: not [one for one in self._processes() if one.info["name"] != "tail"])
         # What is committed now must never be touched.
         pages = self.command.workspace / "pages"
         self.committed.update({path: path.stat().st_mtime_ns for path in pages.glob("*.zst")})
@@ -177,9 +179,9 @@ class Episode:
         asked = self.asked()
         self.durable = {**{text: asked[text] for text in texts}, **self.durable}
 
-    def _processes(self) -> list[int]:
-        found = psutil.process_iter(["cwd"])
-        return [one.pid for one in found if str(one.info["cwd"] or "").startswith(str(self.command.folder))]
+    def _processes(self) -> list[psutil.Process]:
+        found = psutil.process_iter(["cwd", "name"])
+        return [one for one in found if str(one.info["cwd"] or "").startswith(str(self.command.folder))]
 
     def finish(self, pages: int) -> None:
         """Let the run end, or run once more, and look at what is there."""

@@ -9,7 +9,9 @@ import subprocess
 import sys
 import time
 import zlib
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 
 import psutil
@@ -91,16 +93,27 @@ def test_a_real_slow_page_is_ended_by_its_clock():
 
 def test_a_page_that_eats_memory_costs_that_page_and_no_more(tmp_path: Path):
     path = written(tmp_path / "greedy.pdf", [HARMLESS, greedy(), HARMLESS])
-    with RenderPool(RenderSettings(workers=1, render_memory_mb=512)) as pool:
-        pages = drawn(pool, path, 1, 2, 3)
-        assert reasons(pages) == ["ok", "renderer_memory", "ok"]
+    assert in_a_small_process(draw_with_little_memory, path, 1, 2, 3)[0] == ["ok", "renderer_memory", "ok"]
 
 
 def test_the_memory_of_a_process_never_passes_its_cap(tmp_path: Path):
     path = written(tmp_path / "greedy.pdf", [greedy()])
+    found, peak = in_a_small_process(draw_with_little_memory, path, 1)
+    assert found == ["renderer_memory"]
+    assert 100 << 20 < peak <= 512 << 20
+
+
+def in_a_small_process(work: Callable[..., tuple[list[str], int]], *args: object) -> tuple[list[str], int]:
+    """A process takes over the peak memory of the one that starts it, and the tests' own may be larger than the cap."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as executor:
+        return executor.submit(work, *args).result(timeout=300)
+
+
+def draw_with_little_memory(path: Path, *numbers: int) -> tuple[list[str], int]:
+    """What becomes of the pages in 512 MiB, and the most that a process was seen to hold."""
     peak = 0
     with RenderPool(RenderSettings(workers=1, render_memory_mb=512)) as pool, ThreadPoolExecutor(1) as thread:
-        future = thread.submit(drawn, pool, path, 1)
+        future = thread.submit(drawn, pool, path, *numbers)
         while not future.done():
             for pid in pool.pids:
                 try:
@@ -108,8 +121,7 @@ def test_the_memory_of_a_process_never_passes_its_cap(tmp_path: Path):
                 except psutil.NoSuchProcess:
                     continue
             time.sleep(0.01)
-        assert reasons(future.result()) == ["renderer_memory"]
-    assert 100 << 20 < peak <= 512 << 20
+        return reasons(future.result()), peak
 
 
 def kill_when_busy(pool: RenderPool, busy_s: float = 0.2, with_signal: signal.Signals = signal.SIGKILL) -> int:
