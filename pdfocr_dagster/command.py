@@ -1,5 +1,6 @@
 """What `pdfocr run` and `pdfocr retry` do: index, read what is not done, report, print the books."""
 
+import os
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,6 +16,7 @@ from pdfocr_core.telemetry import Telemetry
 from pdfocr_core.workspace import Workspace
 from pdfocr_dagster import local_run, runs
 from pdfocr_dagster.liveness import repair_runs
+from pdfocr_dagster.misspelt import misspelt
 from pdfocr_dagster.observe import observed
 from pdfocr_dagster.progress import Progress, Show, print_event
 from pdfocr_dagster.resources import InferenceServer
@@ -72,6 +74,8 @@ def print_error(error: PdfocrError, console: Console) -> None:
 
 
 def _carry_out(order: Order, console: Console) -> int:
+    for name, right in misspelt(os.environ):
+        console.print(f"pdfocr: {name} is set, and nothing reads it. Is {right} meant?", style="yellow", soft_wrap=True)
     place = {**order.resources.get("workspace", {}), "root": order.workspace}
     resources = {**order.resources, "workspace": place}
     workspace = WorkspaceResource(**place).open()
