@@ -38,6 +38,13 @@ def weed() -> str | None:
     return str(beside) if beside.exists() else shutil.which("weed")
 
 
+_STARTS = 5
+
+
+def _free_ports() -> dict[str, int]:
+    return {name: free_port() for name in ("s3", "master", "volume", "filer")}
+
+
 class S3Server:
     """The server's life: it can be killed and started again over the same data."""
 
@@ -45,8 +52,9 @@ class S3Server:
         self.folder, self._host = folder, host
         self._config = folder / "identities.json"
         self._config.write_text(json.dumps(_IDENTITIES))
-        self._ports = {name: free_port() for name in ("s3", "master", "volume", "filer")}
+        self._ports = _free_ports()
         self._process: subprocess.Popen[bytes] | None = None
+        self._was_up = False
         self.start()
 
     @property
@@ -79,13 +87,25 @@ class S3Server:
         )
 
     def start(self) -> None:
+        """Start it; again when another program came first to one of its ports, which tests that run beside this one do."""
+        for _ in range(_STARTS):
+            self._process = self._launch()
+            if self._comes_up(self._process):
+                self._was_up = True
+                return
+            if not self._was_up:
+                self._ports = _free_ports()
+            time.sleep(1)
+        raise AssertionError(self._log())
+
+    def _launch(self) -> subprocess.Popen[bytes]:
         program = weed()
         assert program is not None
         ports = [f"-{name}.port={port}" for name, port in self._ports.items()]
         grpc = [f"-{name}.port.grpc={free_port()}" for name in self._ports]
         quiet = ["-master.telemetry=false", "-volume.max=1000", "-master.volumeSizeLimitMB=64"]
         with (self.folder / "server.log").open("ab") as log:
-            self._process = subprocess.Popen(
+            return subprocess.Popen(
                 [
                     program,
                     "server",
@@ -105,11 +125,20 @@ class S3Server:
                 env={name: value for name, value in os.environ.items() if not name.startswith("AWS_")},
                 start_new_session=True,
             )
+
+    def _comes_up(self, process: subprocess.Popen[bytes]) -> bool:
+        """Whether it answers; false when it ended first."""
         deadline = time.monotonic() + 90
         while not self._answers():
-            assert time.monotonic() < deadline, (self.folder / "server.log").read_text()[-3000:]
-            assert self._process.poll() is None, (self.folder / "server.log").read_text()[-3000:]
+            assert time.monotonic() < deadline, self._log()
+            if process.poll() is not None:
+                assert "address already in use" in self._log(), self._log()
+                return False
             time.sleep(0.2)
+        return True
+
+    def _log(self) -> str:
+        return (self.folder / "server.log").read_text()[-20_000:]
 
     def kill(self) -> None:
         if self._process is not None:
