@@ -84,7 +84,8 @@ def test_a_server_that_is_too_busy_for_everyone_is_waited_out(pdfocr: Command, s
         server.plan = Plan()
         _stdout, stderr = process.communicate()
         assert process.returncode == 0, stderr
-        assert server.met[Fault.OVERLOAD] > seconds
+        # The waits between two tries grow, so a longer storm is not met in proportion.
+        assert server.met[Fault.OVERLOAD] >= 5
         for page in assert_whole(pdfocr, server):
             assert [attempt.reason for attempt in page.attempts] == [None]
         assert set(server.answered.values()) == {1}
