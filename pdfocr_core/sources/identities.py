@@ -1,6 +1,7 @@
-"""A set of millions of identities that takes 12 bytes of memory for each, and hardly more while it grows.
+"""A set of millions of identities that takes 10 bytes of memory for each, and hardly more while it grows.
 
-Identities are beginnings of cryptographic digests. That two of ten million are alike in 12 bytes has a probability of 10^-15.
+Identities are beginnings of cryptographic digests. That two of ten million are alike in 10 bytes has a probability of
+4 in 10^11.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import numpy.typing as npt
 
 __all__ = ["IDENTITY_BYTES", "Identities"]
 
-IDENTITY_BYTES = 12
+IDENTITY_BYTES = 10
 _SHELVES = 256
 _WAITING = 20_000
 

@@ -1,4 +1,4 @@
-"""What the index holds already, by the beginning of each identity: 12 bytes are enough to be unique, and all that is kept."""
+"""What the index holds already, by the beginning of each identity: 10 bytes are enough to be unique, and all that is kept."""
 
 from __future__ import annotations
 

@@ -14,12 +14,11 @@ from pathlib import Path
 from pdfocr_core.errors import ConfigurationError, Reason
 from pdfocr_core.sources.files import look_at, walk
 from pdfocr_core.sources.found import Found, IsKnown, nothing_known
-from pdfocr_core.sources.identities import Identities
 from pdfocr_core.sources.judge import What
 from pdfocr_core.sources.names import Glob, split_glob
 from pdfocr_core.sources.objects import find_objects
 from pdfocr_core.sources.opening import Stores
-from pdfocr_core.sources.overlap import identity_of, local_path, may_overlap
+from pdfocr_core.sources.overlap import Once, local_path
 from pdfocr_core.sources.presence import Extent
 from pdfocr_core.sources.sniff import Kind
 from pdfocr_core.store import StoreOpener, is_url, open_store
@@ -51,14 +50,13 @@ def expand(
     Raises:
         ConfigurationError: a source is not there, or a pattern or list finds nothing.
     """
-    lister = _Lister(exclude, is_known, opener, after, on_listed)
     named = list(sources)
-    # Sources that cannot overlap name nothing twice; what is seen need not be kept then.
-    seen = Identities() if may_overlap(named) else None
+    once = Once(named)
+    lister = _Lister(exclude, is_known, opener, after, on_listed, once)
     for source in named:
         try:
             for found in lister.expand(source):
-                if seen is None or seen.add(identity_of(found.url)):
+                if once.is_new(found.url):
                     yield found
         except ConfigurationError as error:
             if not missing_ok or error.code != "source_not_found":
@@ -73,6 +71,7 @@ class _Lister:
         opener: StoreOpener,
         after: str,
         on_listed: Callable[[Extent], None] | None,
+        once: Once,
     ) -> None:
         text = str(exclude) if exclude is not None else ""
         self._exclude_path = Path(text).absolute() if text and not is_url(text) else None
@@ -81,6 +80,7 @@ class _Lister:
         self._stores = Stores(opener)
         self._after = after
         self._on_listed = on_listed
+        self._once = once
 
     def expand(self, source: str) -> Iterator[Found]:
         """All that one source means, lists included."""
@@ -106,13 +106,15 @@ class _Lister:
 
     def _objects(self, url: str) -> Iterator[Found]:
         several = False
+        extent = None if self._after else Extent.of_objects(url, self._exclude_url)
+        self._once.begins(extent)
         for found in find_objects(
             url, self._stores, is_known=self._is_known, exclude=self._exclude_url, after=self._after or None
         ):
             several = not found.named
             yield found
-        extent = Extent.of_objects(url, self._exclude_url) if several and not self._after else None
-        if extent is not None and self._on_listed is not None:
+        self._once.ended()
+        if several and extent is not None and self._on_listed is not None:
             self._on_listed(extent)
 
     def _folder(self, path: str, glob: Glob | None = None) -> Iterator[Found]:

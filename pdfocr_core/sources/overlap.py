@@ -1,4 +1,4 @@
-"""Whether several sources may name one file or object more than once."""
+"""That each file or object is taken once, whatever number of sources names it."""
 
 from __future__ import annotations
 
@@ -8,16 +8,48 @@ from hashlib import sha256
 from itertools import pairwise
 from urllib.parse import unquote
 
-from pdfocr_core.sources.identities import IDENTITY_BYTES
+from pdfocr_core.sources.identities import IDENTITY_BYTES, Identities
 from pdfocr_core.sources.names import split_glob
+from pdfocr_core.sources.presence import Extent
 from pdfocr_core.store import is_url
 
-__all__ = ["identity_of", "local_path", "may_overlap"]
+__all__ = ["Once", "local_path", "may_overlap"]
+
+_MOST_LISTED = 16  # each name is held against each of them
 
 
-def identity_of(url: str) -> bytes:
-    """What stands for a URL among all that were seen."""
-    return sha256(url.encode("utf-8", "surrogateescape")).digest()[:IDENTITY_BYTES]
+class Once:
+    """Tells what was named before, in 10 bytes for each name, and in none where that cannot be or where names tell.
+
+    A store's listing is complete, so that it has given an object is told by the object's key. Folders are not taken so:
+    what is behind a link lies in them by its name and is not listed.
+    """
+
+    def __init__(self, sources: Sequence[str]) -> None:
+        self._seen = Identities() if may_overlap(sources) else None
+        self._listed: list[Extent] = []
+        self._listing: Extent | None = None
+
+    def begins(self, extent: Extent | None) -> None:
+        """What follows comes from this listing of a store, or None: from one whose names do not tell."""
+        self._listing = extent if len(self._listed) < _MOST_LISTED else None
+
+    def ended(self) -> None:
+        """The listing came to its end."""
+        if self._listing is not None:
+            self._listed.append(self._listing)
+        self._listing = None
+
+    def is_new(self, url: str) -> bool:
+        """Whether this is the first time that it is named; asked once for each."""
+        if self._seen is None:
+            return True
+        if any(extent.covers(url) for extent in self._listed):
+            return False
+        identity = sha256(url.encode("utf-8", "surrogateescape")).digest()[:IDENTITY_BYTES]
+        if self._listing is None or not self._listing.covers(url):
+            return self._seen.add(identity)
+        return identity not in self._seen
 
 
 def local_path(source: str) -> str:

@@ -115,10 +115,10 @@ class Presence:
             # A few new objects, named one by one, say nothing of others; the index need not be read for them.
             if not self._file.tell() or not (self._extents or self._saw_known):
                 return []
+            standings = standings_of(self._workspace)  # before the next lines, since both take much memory
             # A file in memory's clothes: it may be larger than what memory is to be used.
             seen = np.memmap(self._file, dtype="<u8", mode="r+")
             seen.sort()
-            standings = standings_of(self._workspace)
             states = standings.by_document()
             later = self._appended_meanwhile({row.document_id for row in standings.current.values()})
             at = datetime.now(UTC).isoformat(timespec="seconds")

@@ -116,8 +116,8 @@ def _urls_with_a_history(workspace: Workspace, names: list[str]) -> npt.NDArray[
             marked.update(short_hash(mark.url) for mark in workspace.marks.of(name.removeprefix("marks/")))
         else:
             hashes.extend(short_hash(row.url) for row in workspace.read_batch(name))
-    seen = np.frombuffer(hashes, dtype=np.uint64) if hashes else np.empty(0, np.uint64)
-    ordered = np.sort(seen)
+    ordered = np.frombuffer(hashes, dtype=np.uint64) if hashes else np.empty(0, np.uint64)
+    ordered.sort()  # where it is: a copy would be as large again
     several = ordered[1:][ordered[1:] == ordered[:-1]]
     return np.union1d(several, np.fromiter(marked, np.uint64, len(marked)))
 

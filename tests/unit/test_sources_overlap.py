@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from pdfocr_core.sources.listing import expand
-from pdfocr_core.sources.overlap import may_overlap
+from pdfocr_core.sources.overlap import Once, may_overlap
+from pdfocr_core.sources.presence import Extent
 from tests.unit.test_sources_objects import PDF, Bucket
 
 
@@ -41,3 +42,39 @@ def test_nothing_is_named_twice_whatever_the_sources(tmp_path: Path) -> None:
     sources = ["s3://b/x", "s3://b/x/*.pdf", str(tmp_path / "list.txt"), str(tmp_path / "here"), f"file://{here}"]
     names = [found.url for found in expand(sources, opener=bucket)]
     assert names == ["s3://b/x/1.pdf", "s3://b/x/2.pdf", "s3://b/y/3.pdf", here]
+
+
+def test_names_that_a_listing_has_given_are_told_without_being_remembered() -> None:
+    once = Once(["s3://b/x", "s3://b"])
+    once.begins(Extent.of_objects("s3://b/x", None))
+    assert once.is_new("s3://b/x/1.pdf")
+    once.ended()
+    once.begins(Extent.of_objects("s3://b", None))
+    assert not once.is_new("s3://b/x/1.pdf")
+    assert once.is_new("s3://b/y/2.pdf")
+    once.ended()
+    assert not once.is_new("s3://b/y/2.pdf")
+
+
+def test_a_listing_that_broke_off_tells_nothing() -> None:
+    once = Once(["s3://b/x", "s3://b"])
+    once.begins(Extent.of_objects("s3://b/x", None))
+    once.begins(Extent.of_objects("s3://b", None))
+    assert once.is_new("s3://b/x/1.pdf")
+
+
+def test_what_is_behind_a_link_in_a_listed_folder_is_taken_when_it_is_named(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "1.pdf").write_bytes(PDF)
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "2.pdf").write_bytes(PDF)
+    (tmp_path / "folder" / "link").symlink_to(tmp_path / "elsewhere")
+    sources = [str(tmp_path / "folder"), str(tmp_path / "folder" / "link" / "2.pdf")]
+    names = [Path(found.url).name for found in expand(sources)]
+    assert [name for name in names if name != "link"] == ["1.pdf", "2.pdf"]
+
+
+def test_more_listings_than_are_kept_name_nothing_twice() -> None:
+    bucket = Bucket(*(f"x/{number:02}/1.pdf" for number in range(40)))
+    sources = [*(f"s3://b/x/{number:02}" for number in range(40)), "s3://b/x", "s3://b/x/03/1.pdf", "s3://b/x/39"]
+    assert len([found.url for found in expand(sources, opener=bucket)]) == 40
