@@ -3,14 +3,16 @@
     python -m benchmarks.engine_stub --port 18080                          answers at once
     python -m benchmarks.engine_stub --port 18080 --seats 64 --mean-s 2    decodes 64 pages at a time, lognormal times
 
-`GET /stats` says how many requests came, how many were in flight at most, and how busy the seats were from the first
-request to the last answer (1.0: the engine never waited). `POST /reset` zeroes it.
+`GET /stats` says how many requests came, how many were in flight at most, how busy the seats were from the first request
+to the last answer (1.0: the engine never waited), and how busy the same pages could have kept them at best.
+`POST /reset` zeroes it, and the times come again.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import heapq
 import json
 import math
 import random
@@ -53,15 +55,17 @@ class Seats:
     def __init__(self, seats: int, mean_s: float, sigma: float, seed: int) -> None:
         self.seats, self.mean_s, self.sigma = seats, mean_s, sigma
         self._places = asyncio.Semaphore(seats) if seats else None
-        self._chance = random.Random(seed)  # noqa: S311 - a simulation
+        self._seed = seed
         self.reset()
 
     def reset(self) -> None:
+        self._chance = random.Random(self._seed)  # noqa: S311 - a simulation
         self.requests = self.running = self.in_flight = self.peak = 0
         self.busy_s = 0.0
         self.first = self.last = self.first_at = 0.0
         # Decoding time until the queue was empty for good: the end of a run, when seats fall empty, left out.
         self.last_queued: tuple[float, float] = (0.0, 0.0)
+        self.times: list[float] = []
 
     async def page(self) -> None:
         """Take a seat for as long as a page takes."""
@@ -78,6 +82,7 @@ class Seats:
                 seconds = self._chance.lognormvariate(mean, self.sigma)
                 await asyncio.sleep(seconds)
                 self.busy_s += seconds
+                self.times.append(seconds)
                 self.running -= 1
                 if self.in_flight >= self.seats:
                     self.last_queued = (time.monotonic(), self.busy_s)
@@ -94,9 +99,19 @@ class Seats:
             "peak_in_flight": self.peak,
             "span_s": span,
             "seat_utilisation": utilisation,
+            "utilisation_of_the_best": self._best(),
             "utilisation_until_last_start": before_end,
             "first_at": self.first_at,
         }
+
+    def _best(self) -> float | None:
+        """The utilisation with all pages there from the beginning: what is lost at the end cannot be helped."""
+        if not self.seats or not self.times:
+            return None
+        free = [0.0] * self.seats
+        for seconds in self.times:
+            heapq.heapreplace(free, free[0] + seconds)
+        return sum(self.times) / (self.seats * max(free))
 
     def metrics(self) -> bytes:
         waiting = max(0, self.in_flight - self.running)
