@@ -11,9 +11,10 @@ BIN       := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 CHROMIUM  := $(VENV)/.chromium
 POSTGRES  := $(VENV)/.postgresql
+TESSERACT := $(VENV)/.tesseract
 
 .DEFAULT_GOAL := help
-.PHONY: help run dev test nightly check bench bench-guard bench-listing format fuzz audit vllm-test clean
+.PHONY: help run dev test nightly check bench bench-guard bench-listing bench-quality format fuzz audit vllm-test clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -47,6 +48,13 @@ $(POSTGRES): | $(INSTALLED)
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; \
 	then apt-get update -q && apt-get install -qy --no-install-recommends postgresql iproute2 && touch $@; \
 	else echo "No PostgreSQL: the tests of many workers will be skipped. Install postgresql and iproute2 to run them."; fi
+
+# What the CPU engine is compared with; nothing but the benchmark runs it.
+$(TESSERACT): | $(INSTALLED)
+	@if command -v tesseract >/dev/null; then touch $@; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; \
+	then apt-get update -q && apt-get install -qy --no-install-recommends tesseract-ocr && touch $@; \
+	else echo "No tesseract: install the package tesseract-ocr to compare with it."; exit 1; fi
 
 run: $(INSTALLED)  ## Read SOURCES="…" (default: samples) into WORKSPACE=… (default: workspace)
 	@# Exit code 3 says that some documents are not ok, as the samples' broken ones are not; the summary lists them.
@@ -102,6 +110,10 @@ bench-guard: $(INSTALLED)  ## Fail when the client has become slower, measured a
 
 bench-listing: $(INSTALLED)  ## Index a bucket of a million keys: memory, time, keys a second (about ten minutes)
 	$(BIN)/python tools/bench_listing.py
+
+# Without CORPUS=… it looks for one in PDFOCR_CORPUS, then beside this folder (docs/quality.md).
+bench-quality: $(INSTALLED) $(TESSERACT)  ## Text quality of the CPU engine beside RapidOCR and tesseract (15 minutes); CORPUS=… PAGES=…
+	$(BIN)/python -m benchmarks.quality $(if $(CORPUS),--corpus $(CORPUS)) $(if $(PAGES),--pages $(PAGES))
 
 format: $(INSTALLED)  ## Format the code
 	$(BIN)/ruff check --fix .

@@ -115,7 +115,10 @@ class Seats:
 
     def metrics(self) -> bytes:
         waiting = max(0, self.in_flight - self.running)
-        return f"vllm:num_requests_running {self.running}\nvllm:num_requests_waiting {waiting}\n".encode()
+        # An engine is given room for its seats and a little more.
+        cache = self.running / (1.1 * self.seats) if self.seats else 0.0
+        gauges = {"num_requests_running": self.running, "num_requests_waiting": waiting, "kv_cache_usage_perc": cache}
+        return "".join(f"vllm:{name} {value}\n" for name, value in gauges.items()).encode()
 
 
 class _Connection(asyncio.Protocol):

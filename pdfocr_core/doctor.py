@@ -81,7 +81,8 @@ def _engine(settings: ServerSettings, kind: EngineKind) -> Iterator[Check]:
     except PdfocrError as error:
         yield Check("model", False, str(error))
         return
-    yield Check("model", True, f"{profile.model} ({profile.licence.id})")
+    which = f", reading with {settings.cpu_model}" if kind is EngineKind.CPU else ""
+    yield Check("model", True, f"{profile.model} ({profile.licence.id}){which}")
     if kind is EngineKind.CPU:
         workers = settings.cpu_workers or usable_cores()
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9

@@ -104,7 +104,7 @@ REMEDIES: dict[Reason, str] = {
     Reason.TOO_MANY_PAGES: "Raise max_pages, or split the document.",
     Reason.TOO_MANY_BYTES: "Raise max_bytes, or split the document.",
     Reason.SOURCE_MISSING: "The file was there at indexing and is gone now. Restore it or index again.",
-    Reason.SOURCE_CHANGED: "The file changed after it was indexed. Run `pdfocr run` again: that makes a new document.",
+    Reason.SOURCE_CHANGED: "It changed after it was indexed. `pdfocr run` with the same sources reads it as it is now.",
     Reason.SOURCE_UNREADABLE: "Check the file's permissions and the disk or network it is on.",
     Reason.UNNAMEABLE_KEY: "Copy the object to a key without empty, `.` or `..` segments.",
     Reason.NOT_AN_ARCHIVE: "The bytes are not a tar or zip archive. Check what the file really is.",

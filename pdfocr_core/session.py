@@ -7,6 +7,7 @@ needs it, so a run that finds everything done starts none.
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -21,10 +22,11 @@ from pdfocr_core.flow.form import RequestForm, form_for
 from pdfocr_core.flow.group import GroupResult, Stages
 from pdfocr_core.flow.pilot import Gauges
 from pdfocr_core.flow.scheduler import read_groups
+from pdfocr_core.flow.stopping import Stopping
 from pdfocr_core.outputs.assemble import rewrite_markdown
 from pdfocr_core.records import PageRecord
 from pdfocr_core.rendering.pool import RenderPool
-from pdfocr_core.serving.choice import Servers, choose_engine, choose_profile
+from pdfocr_core.serving.choice import Servers, choose_engine, choose_profile, revision_of
 from pdfocr_core.serving.client import ChatClient
 from pdfocr_core.serving.cpu import usable_cores
 from pdfocr_core.serving.endpoint import Endpoint
@@ -67,6 +69,9 @@ class Session:
         telemetry: counters to fill; new ones when left out.
         servers: where to take the server from when several sessions share it.
         sources: how the sources' object stores are reached.
+
+    Attributes:
+        stopping: ends the reading before its time, from any thread.
     """
 
     def __init__(
@@ -82,6 +87,9 @@ class Session:
         self.settings, self.server_settings = read, server
         self.telemetry = telemetry or Telemetry()
         self.telemetry.price_in, self.telemetry.price_out = server.price_in, server.price_out
+        self.stopping = Stopping()
+        self._idle = threading.Event()
+        self._idle.set()
         self._own_servers = Servers() if servers is None else None
         self._servers = servers or self._own_servers or Servers()
         self.kind = choose_engine(server)
@@ -90,9 +98,10 @@ class Session:
         self.engine: Engine = build_engine(
             self.profile,
             model=server.model if "/" in (server.model or "") else None,
-            revision=server.revision,
+            revision=revision_of(server, self.kind),
             prompt_file=Path(server.prompt_file) if server.prompt_file else None,
             text_layer=read.text_layer.value,
+            keep_margins=read.keep_margins,
             structured=self.kind is not EngineKind.CPU,
             temperatures=read.temperatures if "temperatures" in read.model_fields_set else None,
             **{name: getattr(read.render, name) for name in _PICTURE & read.render.model_fields_set},
@@ -107,7 +116,9 @@ class Session:
         self.close()
 
     def close(self) -> None:
-        """End the server, unless it is shared."""
+        """End the server, unless it is shared; a reading that was told to end may still end by itself."""
+        if self.stopping.told:
+            self._idle.wait(self.settings.stop_grace_s)
         if self._own_servers is not None:
             self._own_servers.close()
 
@@ -121,6 +132,8 @@ class Session:
     ) -> AsyncGenerator[GroupResult, None]:
         """See `pdfocr_core.flow.scheduler.read_groups`."""
         with ExitStack() as stack:
+            self._idle.clear()
+            stack.callback(self._idle.set)
             pool = stack.enter_context(RenderPool(self.render_settings))
             fetcher = stack.enter_context(Fetcher(self.settings.archive_limits, opener=store_opener(self._sources)))
             clients: list[ChatClient] = []
@@ -141,6 +154,7 @@ class Session:
                 connect=connect,
                 telemetry=self.telemetry,
                 on_page=on_page,
+                stopping=self.stopping,
             )
             try:
                 async for result in groups:
@@ -166,7 +180,7 @@ class Session:
         endpoints = await asyncio.to_thread(self._server.endpoints)
         self.telemetry.phase = phase
         first, most = self._in_flight()
-        keep_alive = KeepAlive(self._server, restarts=self.server_settings.restarts)
+        keep_alive = KeepAlive(self._server, restarts=self.server_settings.restarts, ending=lambda: self.stopping.told)
         client = ChatClient(
             endpoints,
             max_connections=most or first,
@@ -221,7 +235,8 @@ class Session:
         if self.kind is EngineKind.VLLM:
             free = psutil.virtual_memory().available
             most = min(most, max(1, int(_MEMORY_SHARE * free / _SERVER_BYTES_PER_PAGE)))
-        return min(_FIRST_IN_FLIGHT[self.kind], most), most
+        # As many pages are judged before more are sent, so no more are at stake.
+        return min(max(_FIRST_IN_FLIGHT[self.kind], self.settings.judge_first_pages), most), most
 
     def _cpu_workers(self) -> int:
         return self.server_settings.cpu_workers or usable_cores()

@@ -206,6 +206,11 @@ class ReadSettings(_Settings):
     """How pages are read."""
 
     text_layer: TextLayer = TextLayer.FALLBACK
+    keep_margins: bool = Field(
+        False,
+        description="Keep page numbers, running heads and stamps in the text of the CPU engine and of text layers; vision "
+        "models leave them out.",
+    )
     max_attempts: int = Field(8, ge=1, le=50, description="Answers asked for one page before giving up.")
     temperatures: Annotated[tuple[float, ...], Field(min_length=1)] = TEMPERATURES
     max_page_error_rate: float | None = Field(
@@ -226,6 +231,12 @@ class ReadSettings(_Settings):
         86_400.0, gt=0, description="Work on one document; waiting for its turn is free. Pages not read by then fail."
     )
     server_patience_s: float = Field(900.0, gt=0, description="How long a run waits for a server that does not answer.")
+    stop_grace_s: float = Field(
+        10.0,
+        ge=0,
+        description="How long pages in flight may still be answered when the machine is taken away (SIGTERM); the rest "
+        "of the end takes up to 20 s more.",
+    )
     temporary_bytes: int = Field(
         8 * 1024**3, gt=0, description="Disk for copies of documents from archives and stores; a larger one goes alone."
     )
@@ -236,6 +247,9 @@ class ReadSettings(_Settings):
     passwords: tuple[str, ...] = Field((), repr=False, description="Tried on encrypted PDFs; never logged.")
     retry: tuple[str, ...] = Field((), description="Reasons whose documents and pages are read again in a done group.")
     reuse: bool = Field(True, description="Take results committed under the same engine; false reads again.")
+    keep_lines: bool = Field(
+        False, description="Keep the place of every line in the page records, where the engine or the PDF gives it."
+    )
     page_range: str | None = Field(None, description="Pages to read of every document, as `1-3,7,10-`; unset: all.")
     filters: FilterSettings = FilterSettings()
     markdown: MarkdownSettings = MarkdownSettings()
@@ -269,6 +283,9 @@ class ServerSettings(_Settings):
     tokens_per_minute: int | None = Field(None, ge=1, description="Tokens, in and out, at most in a minute.")
     vllm_args: tuple[str, ...] = Field((), description="Arguments for `vllm serve`; they override the profile's.")
     vllm_program: str | None = Field(None, description="Path of the `vllm` program; unset: it is looked for.")
+    cpu_model: str = Field(
+        "balanced", min_length=1, description="Of the CPU server: accurate, balanced, fast or a directory with models."
+    )
     cpu_workers: int = Field(0, ge=0, description="Processes of the CPU server; 0 means one per core.")
     ready_timeout_s: float = Field(1800.0, gt=0, description="How long a starting server may load.")
     restarts: int = Field(5, ge=0, description="How often a dead server is started again in one run.")
@@ -308,6 +325,9 @@ class QualitySettings(_Settings):
     """From where on the checks of quality warn. Shares are of pages, 0 to 1."""
 
     max_fallback_rate: float = Field(0.1, ge=0, le=1, description="Pages taken from the text layer.")
+    max_failed_document_rate: float = Field(
+        0.05, ge=0, le=1, description="Documents that ended as failed or partial, of all that have ended."
+    )
     max_empty_text_rate: float = Field(0.02, ge=0, le=1, description="Pages with ink that are ok without any text.")
     max_repetition_rate: float = Field(0.05, ge=0, le=1, description="Answers that went round in a circle.")
     max_language_shift: float = Field(

@@ -30,17 +30,24 @@ class _End:
 class AsyncBridge(Generic[T]):
     """A context manager to iterate over; leaving it cancels the generator and waits until it has cleaned up.
 
-    `on_wait` is called in the op's thread several times a second while there is no item.
+    `on_wait` is called in the op's thread several times a second while there is no item. `on_leave` is called when it is
+    left, and says how many seconds the generator has to end by itself before it is cancelled.
     """
 
     def __init__(
-        self, generator: Callable[[], AsyncIterator[T]], *, on_wait: Callable[[], None] = lambda: None
+        self,
+        generator: Callable[[], AsyncIterator[T]],
+        *,
+        on_wait: Callable[[], None] = lambda: None,
+        on_leave: Callable[[], float] = lambda: 0.0,
     ) -> None:
         self._generator = generator
-        self._on_wait = on_wait
+        self._on_wait, self._on_leave = on_wait, on_leave
         self._items: queue.SimpleQueue[T | _End] = queue.SimpleQueue()
         self._loop = asyncio.new_event_loop()
         self._task: asyncio.Task[None] | None = None
+        # Not the thread's own end: Python 3.11 takes a thread for ended when an interrupt comes while it is joined.
+        self._over = threading.Event()
         self._thread = threading.Thread(target=self._main, name="pdfocr-flow", daemon=True)
 
     def __enter__(self) -> AsyncBridge[T]:
@@ -61,11 +68,19 @@ class AsyncBridge(Generic[T]):
             yield item
 
     def __exit__(self, *_error: object) -> None:
-        while self._thread.is_alive():
+        try:
+            if not self._over.is_set():
+                self._over.wait(self._on_leave())
+        finally:  # a second interrupt ends the wait
+            self._cancel()
+
+    def _cancel(self) -> None:
+        while not self._over.is_set():
             if self._task is not None:
                 with contextlib.suppress(RuntimeError):  # the loop may close in between
                     self._loop.call_soon_threadsafe(self._task.cancel)
-            self._thread.join(1.0)
+            self._over.wait(1.0)
+        self._thread.join()
 
     def _main(self) -> None:
         asyncio.set_event_loop(self._loop)
@@ -81,6 +96,7 @@ class AsyncBridge(Generic[T]):
             self._items.put(_End(error))
         finally:
             self._loop.close()
+            self._over.set()
 
     async def _drain(self) -> None:
         generator = self._generator()

@@ -15,6 +15,9 @@ class ChoiceFields(dg.ConfigurableResource[Any]):
     """Left out, each comes from PDFOCR_<FIELD>, and otherwise chooses everything."""
 
     page_range: str | None = Field(default=None, description="Pages to read of every document, as 1-3,7,10-.")
+    keep_lines: bool | None = Field(
+        default=None, description="Keep the place of every line in the page records. Default: false."
+    )
     filter_languages: list[str] | None = Field(
         default=None, description="Keep documents in these languages (ISO 639-1, as en); judged by the text layer."
     )

@@ -10,51 +10,22 @@ import os
 import signal
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from rich.console import Console
 
 from pdfocr_core.errors import PdfocrError
 from pdfocr_core.settings import EngineKind, TextLayer
+from pdfocr_dagster import cli_choices as choice
+from pdfocr_dagster import cli_options as option
 from pdfocr_dagster.cli_bench import bench
-from pdfocr_dagster.cli_choices import (
-    ApplyFilterOption,
-    BlankOption,
-    DuplicatesOption,
-    FiguresOption,
-    FormsOption,
-    FrontMatterOption,
-    LanguagesOption,
-    MaxBytesOption,
-    MaxPagesOption,
-    MinBytesOption,
-    MinPagesOption,
-    NormalizeOption,
-    PageBreaksOption,
-    PagesOption,
-    ReselectOption,
-    SpamOption,
-    TablesOption,
-    like_olmocr,
-)
 from pdfocr_dagster.cli_collections import import_olmocr, prune
 from pdfocr_dagster.cli_compare import compare
 from pdfocr_dagster.cli_export import export
-from pdfocr_dagster.cli_options import (
-    EndpointOption,
-    SourceProfileOption,
-    WorkspaceOption,
-    WorkspaceProfileOption,
-    absolute,
-    existing,
-    place_of,
-    without_none,
-)
+from pdfocr_dagster.cli_options import absolute, existing, place_of, without_none
+from pdfocr_dagster.cli_retry import retry
 from pdfocr_dagster.cli_view import view
-
-if TYPE_CHECKING:
-    from pdfocr_core.settings import ObserveSettings
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -89,9 +60,10 @@ def run(
     sources: Annotated[
         list[str] | None, typer.Argument(help="Files, folders, globs, archives, .txt lists, s3:// URLs.")
     ] = None,
-    workspace: WorkspaceOption = "workspace",
+    workspace: option.WorkspaceOption = "workspace",
     engine: Annotated[EngineKind | None, typer.Option(help="Who reads; auto takes vllm where a GPU is found.")] = None,
     model: Annotated[str | None, typer.Option(help="A model profile, hub id or local directory.")] = None,
+    cpu_model: option.CpuModelOption = None,
     server: Annotated[list[str] | None, typer.Option(help="URL (with /v1) of a server that runs already.")] = None,
     vllm_arg: Annotated[list[str] | None, typer.Option(help="One argument for `vllm serve`; repeat for more.")] = None,
     markdown: Annotated[bool, typer.Option(help="Write Markdown files too.")] = True,
@@ -101,29 +73,31 @@ def run(
     max_page_error_rate: Annotated[
         float | None, typer.Option(min=0, max=1, help="Share of bad pages that makes a document `failed`.")
     ] = None,
-    source_profile: SourceProfileOption = None,
-    workspace_profile: WorkspaceProfileOption = None,
-    endpoint: EndpointOption = None,
+    source_profile: option.SourceProfileOption = None,
+    workspace_profile: option.WorkspaceProfileOption = None,
+    endpoint: option.EndpointOption = None,
     collection: Annotated[str, typer.Option(help="Name of the collection in a shared Dagster instance.")] = "pdfocr",
     reread: Annotated[bool, typer.Option(help="Read every group again, whatever was read before.")] = False,
     accept_license: Annotated[bool, typer.Option(help="Accept a model's restricted licence.")] = False,
-    page_range: PagesOption = None,
-    reselect: ReselectOption = False,
-    apply_filter: ApplyFilterOption = False,
-    filter_languages: LanguagesOption = None,
-    filter_forms: FormsOption = None,
-    filter_spam: SpamOption = None,
-    filter_duplicates: DuplicatesOption = None,
-    filter_blank: BlankOption = None,
-    filter_min_pages: MinPagesOption = None,
-    filter_max_pages: MaxPagesOption = None,
-    filter_min_bytes: MinBytesOption = None,
-    filter_max_bytes: MaxBytesOption = None,
-    page_breaks: PageBreaksOption = None,
-    front_matter: FrontMatterOption = None,
-    tables: TablesOption = None,
-    normalize: NormalizeOption = None,
-    figures: FiguresOption = None,
+    page_range: choice.PagesOption = None,
+    keep_lines: choice.KeepLinesOption = None,
+    keep_margins: choice.KeepMarginsOption = None,
+    reselect: choice.ReselectOption = False,
+    apply_filter: choice.ApplyFilterOption = False,
+    filter_languages: choice.LanguagesOption = None,
+    filter_forms: choice.FormsOption = None,
+    filter_spam: choice.SpamOption = None,
+    filter_duplicates: choice.DuplicatesOption = None,
+    filter_blank: choice.BlankOption = None,
+    filter_min_pages: choice.MinPagesOption = None,
+    filter_max_pages: choice.MaxPagesOption = None,
+    filter_min_bytes: choice.MinBytesOption = None,
+    filter_max_bytes: choice.MaxBytesOption = None,
+    page_breaks: choice.PageBreaksOption = None,
+    front_matter: choice.FrontMatterOption = None,
+    tables: choice.TablesOption = None,
+    normalize: choice.NormalizeOption = None,
+    figures: choice.FiguresOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Progress and the books, one JSON object a line.")] = False,
     quiet: Annotated[bool, typer.Option(help="No progress, only the summary.")] = False,
     metrics_port: MetricsPortOption = None,
@@ -139,7 +113,8 @@ def run(
     inference = {
         "engine": engine.value if engine else None,
         "model": model,
-        "server_urls": _server_urls(server),
+        "cpu_model": option.cpu_model(cpu_model),
+        "server_urls": option.server_urls(server),
         "vllm_args": vllm_arg or None,
         "accept_license": accept_license or None,
     }
@@ -149,6 +124,8 @@ def run(
         "max_page_error_rate": max_page_error_rate,
         "reuse": False if reread else None,
         "page_range": page_range,
+        "keep_lines": keep_lines,
+        "keep_margins": keep_margins,
         "filter_languages": [filter_languages] if filter_languages else None,
         "filter_forms": filter_forms,
         "filter_spam": filter_spam,
@@ -163,7 +140,7 @@ def run(
         "markdown_tables": tables.value if tables else None,
         "markdown_normalize": normalize,
         "figures": figures,
-        **(like_olmocr(filter_languages) if apply_filter else {}),
+        **(choice.like_olmocr(filter_languages) if apply_filter else {}),
     }
     index = {"sources": sources, "pages_per_group": pages_per_group}
     raise typer.Exit(
@@ -182,73 +159,21 @@ def run(
                 again=reread or reselect,
                 as_json=as_json,
                 quiet=quiet,
-                observing=_observing(metrics_port, log_file),
+                observing=option.observing(metrics_port, log_file),
             ),
             Console(file=own_stream(sys.stderr)),
         )
     )
 
 
-@app.command()
-def retry(
-    workspace: Annotated[str, typer.Argument(help="The workspace with documents that did not end well.")],
-    reason: Annotated[list[str] | None, typer.Option(help="Reason code to read again; repeat for more.")] = None,
-    status: Annotated[list[str] | None, typer.Option(help="All reasons of documents with this status.")] = None,
-    engine: Annotated[EngineKind | None, typer.Option(help="As for `pdfocr run`.")] = None,
-    model: Annotated[str | None, typer.Option(help="As for `pdfocr run`.")] = None,
-    server: Annotated[list[str] | None, typer.Option(help="As for `pdfocr run`.")] = None,
-    text_layer: Annotated[TextLayer | None, typer.Option(help="As for `pdfocr run`.")] = None,
-    apply_filter: ApplyFilterOption = False,
-    filter_languages: LanguagesOption = None,
-    markdown: Annotated[bool, typer.Option(help="Write Markdown files too.")] = True,
-    source_profile: SourceProfileOption = None,
-    workspace_profile: WorkspaceProfileOption = None,
-    endpoint: EndpointOption = None,
-    collection: Annotated[str, typer.Option(help="As for `pdfocr run`.")] = "pdfocr",
-    quiet: Annotated[bool, typer.Option(help="No progress, only the summary.")] = False,
-) -> None:
-    """Read again what failed, and only that: documents and pages with these reasons. Without options: all failures."""
-    from pdfocr_dagster.command import Order, carry_out, print_error
-    from pdfocr_dagster.progress import own_stream
-    from pdfocr_dagster.retrying import choose_failed
-    from pdfocr_dagster.storage import WorkspaceResource
-
-    root = existing(workspace)
-    place = place_of(root, endpoint, workspace_profile)
-    try:
-        choice = choose_failed(WorkspaceResource(**place).open(), reason or (), status or ())
-    except PdfocrError as error:
-        print_error(error, Console(stderr=True))
-        raise typer.Exit(WRONG_USE) from None
-    inference = {"engine": engine.value if engine else None, "model": model, "server_urls": _server_urls(server)}
-    pages = {
-        "retry": sorted(choice.reasons),
-        "text_layer": text_layer.value if text_layer else None,
-        "filter_languages": [filter_languages] if filter_languages else None,
-        **(like_olmocr(filter_languages) if apply_filter else {}),
-    }
-    order = Order(
-        workspace=root,
-        collection=collection,
-        resources={
-            "inference": without_none(inference),
-            "pages": without_none(pages),
-            "workspace": place,
-            "sources": without_none({"endpoint": endpoint, "profile": source_profile}),
-        },
-        markdown=markdown,
-        retry=choice,
-        quiet=quiet,
-        observing=_observing(None, None),
-    )
-    raise typer.Exit(carry_out(order, Console(file=own_stream(sys.stderr))))
+app.command()(retry)
 
 
 @app.command()
 def status(
     workspace: Annotated[str, typer.Argument(help="The workspace to look at.")],
-    workspace_profile: WorkspaceProfileOption = None,
-    endpoint: EndpointOption = None,
+    workspace_profile: option.WorkspaceProfileOption = None,
+    endpoint: option.EndpointOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Everything as one JSON object.")] = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="One figure a line.")] = False,
 ) -> None:
@@ -284,13 +209,15 @@ def serve(
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port to listen on.")] = 8000,
     workers: Annotated[int, typer.Option(min=0, help="OCR processes; 0 means one per core.")] = 0,
+    cpu_model: option.CpuModelOption = None,
 ) -> None:
     """Run the CPU OCR server alone: OpenAI-compatible, no GPU. A key in PDFOCR_SERVER_API_KEY is then required."""
     if context.args:
         raise typer.BadParameter(f"unknown arguments: {' '.join(context.args)}")
+    from pdfocr_core.cpu_engine.models import DEFAULT_MODEL
     from pdfocr_core.cpu_engine.server import command
 
-    argv = command(host, port, workers)
+    argv = command(host, port, workers, option.cpu_model(cpu_model) or DEFAULT_MODEL)
     os.execv(argv[0], argv)  # noqa: S606 - becomes the server
 
 
@@ -327,12 +254,13 @@ def models(
 
 @app.command()
 def doctor(
-    workspace: WorkspaceOption = "workspace",
+    workspace: option.WorkspaceOption = "workspace",
     engine: Annotated[EngineKind, typer.Option()] = EngineKind.AUTO,
     model: Annotated[str | None, typer.Option()] = None,
+    cpu_model: option.CpuModelOption = None,
     server: Annotated[list[str] | None, typer.Option()] = None,
-    workspace_profile: WorkspaceProfileOption = None,
-    endpoint: EndpointOption = None,
+    workspace_profile: option.WorkspaceProfileOption = None,
+    endpoint: option.EndpointOption = None,
 ) -> None:
     """Check what a run would need and say what is missing."""
     from pdfocr_core.doctor import checks
@@ -340,6 +268,7 @@ def doctor(
     from pdfocr_dagster.environment import settings_from
 
     given = {"engine": None if engine is EngineKind.AUTO else engine, "model": model, "server_urls": server or None}
+    given |= {"cpu_model": cpu_model}
     console = Console()
     missing = 0
     try:
@@ -357,26 +286,6 @@ def doctor(
         Console(stderr=True).print(f"pdfocr: {error}", style="red", markup=False, soft_wrap=True)
         raise typer.Exit(WRONG_USE) from None
     raise typer.Exit(FAILED if missing else OK)
-
-
-def _observing(metrics_port: int | None, log_file: str | None) -> ObserveSettings:
-    from pdfocr_core.settings import ObserveSettings
-    from pdfocr_dagster.command import print_error
-    from pdfocr_dagster.environment import settings_from
-
-    try:
-        return settings_from(ObserveSettings, {"metrics_port": metrics_port, "log_file": log_file})
-    except PdfocrError as error:
-        print_error(error, Console(stderr=True))
-        raise typer.Exit(WRONG_USE) from None
-
-
-def _server_urls(given: list[str] | None) -> list[str] | None:
-    """The URLs for the run's configuration, which Dagster keeps: those with a secret in them take another way."""
-    if given and any("?" in url or "@" in url for url in given):
-        os.environ["PDFOCR_SERVER_URLS"] = "\n".join(given)
-        return None
-    return given or None
 
 
 def main() -> None:

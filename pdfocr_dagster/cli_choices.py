@@ -14,6 +14,20 @@ _MARKDOWN = "Markdown files"
 PagesOption = Annotated[
     str | None, typer.Option("--pages", metavar="RANGES", help="Pages to read of every document, as 1-3,7,10-.")
 ]
+KeepLinesOption = Annotated[
+    bool | None,
+    typer.Option(
+        "--keep-lines/--no-keep-lines",
+        help="Keep the place of every line, for hOCR and searchable PDFs; with the CPU engine and text layers.",
+    ),
+]
+KeepMarginsOption = Annotated[
+    bool | None,
+    typer.Option(
+        "--keep-margins/--no-keep-margins",
+        help="Keep page numbers and running heads in the text; with the CPU engine and text layers.",
+    ),
+]
 ReselectOption = Annotated[
     bool,
     typer.Option(

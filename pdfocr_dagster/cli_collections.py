@@ -8,16 +8,7 @@ import typer
 from rich.console import Console
 
 from pdfocr_core.errors import ConfigurationError, PdfocrError
-from pdfocr_dagster.cli_options import (
-    EndpointOption,
-    SourceProfileOption,
-    WorkspaceOption,
-    WorkspaceProfileOption,
-    absolute,
-    existing,
-    place_of,
-    without_none,
-)
+from pdfocr_dagster import cli_options as option
 
 __all__ = ["import_olmocr", "prune"]
 
@@ -29,8 +20,8 @@ def prune(
     remove: Annotated[
         bool, typer.Option("--yes", "--delete", help="Remove them; otherwise they are only shown.")
     ] = False,
-    workspace_profile: WorkspaceProfileOption = None,
-    endpoint: EndpointOption = None,
+    workspace_profile: option.WorkspaceProfileOption = None,
+    endpoint: option.EndpointOption = None,
     collection: Annotated[str, typer.Option(help="As for `pdfocr run`.")] = "pdfocr",
 ) -> None:
     """Show the results of documents whose source has changed or is gone, and remove them when told to."""
@@ -38,7 +29,7 @@ def prune(
     from pdfocr_dagster.pruning import prune_workspace
 
     try:
-        place = place_of(existing(workspace), endpoint, workspace_profile)
+        place = option.place_of(option.existing(workspace), endpoint, workspace_profile)
         prune_workspace(place, collection, Console(), remove=remove)
     except PdfocrError as error:
         print_error(error, Console(stderr=True))
@@ -47,7 +38,7 @@ def prune(
 
 def import_olmocr(
     olmocr: Annotated[str, typer.Argument(help="The olmOCR workspace: a local folder or s3:// URL. It is only read.")],
-    workspace: WorkspaceOption = "workspace",
+    workspace: option.WorkspaceOption = "workspace",
     base: Annotated[
         str, typer.Option(help="The folder olmOCR was run in, for documents named by relative paths.")
     ] = ".",
@@ -58,19 +49,20 @@ def import_olmocr(
     allow_absent: Annotated[bool, typer.Option(help="Go on where none of the sources is there.")] = False,
     ignore_locks: Annotated[bool, typer.Option(help="Go on where workers of olmOCR hold locks.")] = False,
     dry_run: Annotated[bool, typer.Option(help="Only say what would be imported.")] = False,
-    source_profile: SourceProfileOption = None,
-    workspace_profile: WorkspaceProfileOption = None,
-    endpoint: EndpointOption = None,
+    source_profile: option.SourceProfileOption = None,
+    workspace_profile: option.WorkspaceProfileOption = None,
+    endpoint: option.EndpointOption = None,
     collection: Annotated[str, typer.Option(help="As for `pdfocr run`.")] = "pdfocr",
 ) -> None:
     """Adopt a workspace of olmOCR: its results are taken over, what it lost is left for the next run."""
     from pdfocr_dagster.command import print_error
     from pdfocr_dagster.importing import ImportOrder, import_olmocr
+    from pdfocr_dagster.places import no_empty_folder
 
     order = ImportOrder(
-        olmocr=absolute(olmocr),
-        place=place_of(absolute(workspace), endpoint, workspace_profile),
-        sources=without_none({"endpoint": endpoint, "profile": source_profile}),
+        olmocr=option.absolute(olmocr),
+        place=option.place_of(option.absolute(workspace), endpoint, workspace_profile),
+        sources=option.without_none({"endpoint": endpoint, "profile": source_profile}),
         base=base,
         collection=collection,
         markdown=markdown,
@@ -80,7 +72,8 @@ def import_olmocr(
         dry_run=dry_run,
     )
     try:
-        import_olmocr(order, Console())
+        with no_empty_folder(str(order.place["root"])):
+            import_olmocr(order, Console())
     except PdfocrError as error:
         print_error(error, Console(stderr=True))
         raise typer.Exit(WRONG_USE if isinstance(error, ConfigurationError) else FAILED) from None

@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 from pdfocr_core.errors import PdfocrError
-from pdfocr_dagster.cli_options import told_files
+from pdfocr_dagster.cli_options import existing, told_files
 
 __all__ = ["compare"]
 
@@ -35,11 +35,9 @@ def compare(
     from pdfocr_dagster.comparing import comparison_tables, parse_prices
     from pdfocr_dagster.storage import WorkspaceResource
 
+    roots = [existing(name) for name in (first, second)]
     try:
-        opened = [
-            WorkspaceResource(root=_root(name), endpoint=endpoint, profile=workspace_profile).open()
-            for name in (first, second)
-        ]
+        opened = [WorkspaceResource(root=root, endpoint=endpoint, profile=workspace_profile).open() for root in roots]
         prices = (parse_prices(prices_first), parse_prices(prices_second))
         comparison = compare_workspaces(opened[0], opened[1], prices, shown=pages)
     except PdfocrError as error:
@@ -55,16 +53,3 @@ def compare(
         Console().print(comparison_tables(comparison))
         if html is not None:
             Console().print(f"Differences, page by page: {html}", markup=False, highlight=False, soft_wrap=True)
-
-
-def _root(workspace: str) -> str:
-    from pdfocr_core.errors import ConfigurationError
-    from pdfocr_core.store import is_url
-
-    if is_url(workspace):
-        return workspace.rstrip("/")
-    if not Path(workspace).is_dir():
-        raise ConfigurationError(
-            f"There is no workspace at {workspace}.", remedy="Name two that `pdfocr run` has written."
-        )
-    return str(Path(workspace).absolute())

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 from rich.console import Console
+
+if TYPE_CHECKING:
+    from pdfocr_core.settings import ObserveSettings
 
 WorkspaceOption = Annotated[
     str, typer.Option("--workspace", "-w", envvar="PDFOCR_WORKSPACE", help="Local folder or s3:// URL for all results.")
@@ -21,6 +25,13 @@ SourceProfileOption = Annotated[
 ]
 WorkspaceProfileOption = Annotated[
     str | None, typer.Option("--workspace-profile", help="AWS profile for the workspace; default: AWS_PROFILE.")
+]
+
+CpuModelOption = Annotated[
+    str | None,
+    typer.Option(
+        "--cpu-model", help="What the CPU engine reads with: accurate, balanced (default), fast or a directory."
+    ),
 ]
 
 
@@ -69,3 +80,28 @@ def absolute(workspace: str) -> str:
 def without_none(values: dict[str, Any]) -> dict[str, Any]:
     """What was given."""
     return {name: value for name, value in values.items() if value is not None}
+
+
+def observing(metrics_port: int | None = None, log_file: str | None = None) -> ObserveSettings:
+    """What people see of a run, from options and environment; a wrong value ends the command."""
+    from pdfocr_core.errors import PdfocrError
+    from pdfocr_core.settings import ObserveSettings
+    from pdfocr_dagster.environment import settings_from
+
+    try:
+        return settings_from(ObserveSettings, {"metrics_port": metrics_port, "log_file": log_file})
+    except PdfocrError as error:
+        _refuse(str(error))
+
+
+def cpu_model(given: str | None) -> str | None:
+    """A directory is named from the root on: Dagster's processes may run elsewhere."""
+    return str(Path(given).expanduser().absolute()) if given and Path(given).expanduser().is_dir() else given
+
+
+def server_urls(given: list[str] | None) -> list[str] | None:
+    """The URLs for the run's configuration, which Dagster keeps: those with a secret in them take another way."""
+    if given and any("?" in url or "@" in url for url in given):
+        os.environ["PDFOCR_SERVER_URLS"] = "\n".join(given)
+        return None
+    return given or None

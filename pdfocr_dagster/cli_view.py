@@ -9,14 +9,7 @@ import typer
 from rich.console import Console
 
 from pdfocr_core.errors import PdfocrError
-from pdfocr_dagster.cli_options import (
-    EndpointOption,
-    SourceProfileOption,
-    WorkspaceProfileOption,
-    existing,
-    place_of,
-    told_files,
-)
+from pdfocr_dagster import cli_options as option
 
 __all__ = ["view"]
 
@@ -35,9 +28,9 @@ def view(
     max_documents: Annotated[int, typer.Option(min=1, help="Documents of an export at most.")] = 1000,
     pictures: Annotated[bool, typer.Option(help="Draw the pages for an export too.")] = True,
     launch: Annotated[bool, typer.Option("--open", help="Open the browser.")] = False,
-    source_profile: SourceProfileOption = None,
-    workspace_profile: WorkspaceProfileOption = None,
-    endpoint: EndpointOption = None,
+    source_profile: option.SourceProfileOption = None,
+    workspace_profile: option.WorkspaceProfileOption = None,
+    endpoint: option.EndpointOption = None,
 ) -> None:
     """Look at a workspace in the browser: documents, pages, what was read. Nothing is changed."""
     from rich.progress import Progress
@@ -49,9 +42,9 @@ def view(
     from pdfocr_dagster.storage import SourcesResource, WorkspaceResource
 
     console = Console(stderr=True)
-    roots = [existing(name) for name in (workspace, compare) if name is not None]
+    roots = [option.existing(name) for name in (workspace, compare) if name is not None]
     try:
-        opened = [WorkspaceResource(**place_of(root, endpoint, workspace_profile)).open() for root in roots]
+        opened = [WorkspaceResource(**option.place_of(root, endpoint, workspace_profile)).open() for root in roots]
         other = opened[1] if compare is not None else None
         opener = store_opener(SourcesResource(endpoint=endpoint, profile=source_profile).storage())
         passwords = (variable("passwords") or "").splitlines()
@@ -66,7 +59,10 @@ def view(
 
             serve(opened[0], port=port, compare=other, passwords=passwords, opener=opener, on_ready=ready)
             return
-        with told_files(), Progress(console=console, disable=not console.is_terminal, transient=True) as progress:
+        with (
+            option.told_files(),
+            Progress(console=console, disable=not console.is_terminal, transient=True) as progress,
+        ):
             task = progress.add_task("Writing documents", total=None)
             number = exporting.export(
                 opened[0],

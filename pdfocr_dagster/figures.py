@@ -87,7 +87,8 @@ def figures_of(telemetry: Telemetry) -> Figures:
         running=None if last is None else last.running,
         waiting=None if last is None else last.waiting,
         elapsed_s=time.monotonic() - telemetry.started,
-        left_s=telemetry.seconds_left(),
+        # What needs no model is done before the server is there and says nothing of how fast the rest goes.
+        left_s=None if telemetry.phase.startswith("starting") else telemetry.seconds_left(),
         cost=telemetry.cost,
         retries=dict(Counter(telemetry.retries).most_common()),
         failures=dict(Counter(telemetry.failures).most_common()),
@@ -139,7 +140,7 @@ def as_display(figures: Figures) -> Group:
     table.add_row(
         f"elapsed {duration(figures.elapsed_s)}",
         f"ETA {duration(figures.left_s)}" if figures.left_s is not None else "ETA not known yet",
-        _engine(figures),
+        f"in flight {number(figures.in_flight)}",
         f"cost {money(figures.cost)}" if figures.cost is not None else "",
     )
     bar = ProgressBar(

@@ -19,10 +19,13 @@ from pdfocr_dagster.ownership import Ownership
 from pdfocr_dagster.previews import Thumbnails
 from pdfocr_dagster.run_lines import RunLines
 from pdfocr_dagster.status import prices_of
+from pdfocr_dagster.termination import on_sigterm
 
 __all__ = ["DOLMA", "MARKDOWN", "PAGES", "record_groups"]
 
 PAGES, DOLMA, MARKDOWN = "page_groups", "dolma_documents", "markdown_export"
+
+_TOLD_WITHIN_S = 0.25  # an interrupt and what is told of its cause come in two threads
 
 Evaluate = Callable[[GroupResult], Iterator[dg.AssetCheckEvaluation]]
 
@@ -66,7 +69,14 @@ def record_groups(
         lines.waiting()
         ownership.look()
 
-    with run_log.captured(session.telemetry), AsyncBridge(read, on_wait=waiting) as results:
+    def leave() -> float:
+        return session.settings.stop_grace_s if session.stopping.told_by(_TOLD_WITHIN_S) else 0.0
+
+    with (
+        on_sigterm(session.stopping.tell),
+        run_log.captured(session.telemetry),
+        AsyncBridge(read, on_wait=waiting, on_leave=leave) as results,
+    ):
         for result in results:
             ownership.confirm()
             if result.error is not None:

@@ -74,6 +74,7 @@ def import_olmocr(order: ImportOrder, console: Console) -> OlmocrImport:
             code="olmocr_running",
             remedy="Wait until it has ended; if it was killed, give --ignore-locks.",
         )
+    next(olmocr.items(), None)  # a folder that is none of olmOCR's is refused before anything is made
     workspace = resource.open()
     if order.dry_run:
         report = _adopt(order, workspace, olmocr, None)
@@ -154,12 +155,20 @@ def _print(console: Console, order: ImportOrder, report: OlmocrImport) -> None:
     for words, urls in (
         ("discarded by olmOCR without a word", report.lost),
         ("not finished by olmOCR", report.unfinished),
-        ("written again after olmOCR read them (--keep-changed takes the results all the same)", report.changed),
+        (f"written again after olmOCR read them ({_changed(order)})", report.changed),
+        ("left for the next run by an earlier import; olmOCR's results need a new workspace now", report.left),
         ("of the same name as another member of their archive, which olmOCR confuses", report.mixed),
         ("imported, though the source is not there any more (marked as gone)", report.absent),
         ("neither a result nor a source", report.missing),
     ):
         _list(console, words, urls)
+
+
+def _changed(order: ImportOrder) -> str:
+    """What can be done about sources that are newer than their results: once they are indexed, a run reads them."""
+    if order.dry_run:
+        return "--keep-changed takes the results all the same"
+    return "the next run reads them; for olmOCR's results import with --keep-changed into a new workspace"
 
 
 def _list(console: Console, words: str, urls: Sequence[str]) -> None:

@@ -82,6 +82,7 @@ def report_metadata(report: Report, prices: Prices) -> dict[str, Any]:
         "documents": books.documents,
         "pending_documents": books.pending,
         "documents_not_ok": books.not_ok,
+        "documents_filtered": books.filtered,
         "groups": books.groups,
         "groups_done": books.groups_done,
         "pages": books.pages,

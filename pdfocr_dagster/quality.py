@@ -10,6 +10,7 @@ from pydantic import Field
 
 from pdfocr_core.outputs.rates import Rates, language_shift, rates_of
 from pdfocr_core.outputs.report import Report
+from pdfocr_core.records import DocumentStatus
 from pdfocr_core.settings import QualitySettings
 from pdfocr_dagster.environment import settings_from
 
@@ -22,6 +23,7 @@ RATES = {
 }
 COLLECTION_QUALITY = {
     **RATES,
+    "failed_document_rate": "Documents that could not be read, or not all of their pages; the report says why.",
     "language_mix_shift": "How far the languages of new pages are from those read before.",
     "text_layer_coverage": "Words of sound text layers that the model's text has, over the report's pages.",
 }
@@ -31,6 +33,7 @@ class QualityThresholds(dg.ConfigurableResource["QualityThresholds"]):
     """From where on the checks of quality warn. Every field has a variable PDFOCR_<FIELD>."""
 
     max_fallback_rate: float | None = Field(default=None, description="Share of pages, 0 to 1. Default: 0.1.")
+    max_failed_document_rate: float | None = Field(default=None, description="Share of documents. Default: 0.05.")
     max_empty_text_rate: float | None = Field(default=None, description="Share of pages that are ok. Default: 0.02.")
     max_repetition_rate: float | None = Field(default=None, description="Share of answers. Default: 0.05.")
     max_language_shift: float | None = Field(
@@ -62,6 +65,10 @@ def rate_results(rates: Rates, thresholds: QualitySettings) -> Iterator[dict[str
 def collection_quality(report: Report, thresholds: QualitySettings) -> Iterator[dict[str, Any]]:
     """The same over the collection, with what only the report can tell."""
     yield from rate_results(rates_of([report.books]), thresholds)
+    ended = sum(report.books.by_status.values())
+    failed = sum(report.books.by_status.get(status, 0) for status in (DocumentStatus.FAILED, DocumentStatus.PARTIAL))
+    share, most = failed / ended if ended else 0.0, thresholds.max_failed_document_rate
+    yield _result("failed_document_rate", share <= most, share, most)
     shift, new = language_shift(report.languages_before or {}, report.books.languages)
     yield {
         **_result(

@@ -30,6 +30,9 @@ class PageSettings(ChoiceFields):
         default=None,
         description="What a PDF's own text is used for: off, fallback (when the model fails) or prefer. Default: fallback.",
     )
+    keep_margins: bool | None = Field(
+        default=None, description="Keep page numbers and running heads (CPU engine, text layers). Default: false."
+    )
     max_attempts: int | None = Field(
         default=None, description="Answers asked for one page before giving up. Default: 8."
     )
@@ -57,6 +60,10 @@ class PageSettings(ChoiceFields):
     )
     server_patience_s: float | None = Field(
         default=None, description="Seconds that a run waits for a server that does not answer. Default: 900."
+    )
+    stop_grace_s: float | None = Field(
+        default=None,
+        description="Seconds that pages in flight have left when the machine is taken away (SIGTERM). Default: 10.",
     )
     checkpoint_interval_s: float | None = Field(
         default=None, description="Finished pages are on disk after this many seconds. Default: 5."
@@ -114,6 +121,9 @@ class InferenceServer(dg.ConfigurableResource["InferenceServer"]):
     vllm_args: list[str] | None = Field(default=None, description="More arguments for `vllm serve`.")
     vllm_program: str | None = Field(
         default=None, description="Path of the vllm program. Default: beside this Python, or on PATH."
+    )
+    cpu_model: str | None = Field(
+        default=None, description="Of the CPU server: accurate, balanced, fast or a directory. Default: balanced."
     )
     cpu_workers: int | None = Field(default=None, description="Processes of the CPU server. Default: 0, one per core.")
     ready_timeout_s: float | None = Field(

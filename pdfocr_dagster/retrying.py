@@ -14,6 +14,7 @@ from pdfocr_core.errors import ConfigurationError, PdfocrError, Reason
 from pdfocr_core.outputs.report import books_of
 from pdfocr_core.records import DocumentStatus, StatusRow
 from pdfocr_core.settings import QualitySettings
+from pdfocr_core.sources.standing import Standing, standings_of
 from pdfocr_core.workspace import Workspace
 from pdfocr_dagster import checks
 from pdfocr_dagster.environment import settings_from
@@ -58,8 +59,14 @@ def choose(rows: Iterable[StatusRow], reasons: Collection[str], statuses: Collec
 
 
 def choose_failed(workspace: Workspace, reasons: Collection[str], statuses: Collection[str]) -> Choice:
-    """`choose` over a whole workspace."""
-    return choose(books_of(workspace)[1], reasons, statuses)
+    """`choose` over a whole workspace, but for versions of documents that have been replaced: there is nothing to read."""
+    standings = standings_of(workspace).by_document()
+    rows = books_of(workspace)[1]
+    return choose(
+        [row for row in rows if standings.get((row.group, row.document_id)) is not Standing.SUPERSEDED],
+        reasons,
+        statuses,
+    )
 
 
 def _reasons(row: StatusRow) -> list[str]:

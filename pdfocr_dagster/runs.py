@@ -1,5 +1,7 @@
 """Runs executed in this process, as `pdfocr run` does: the same job on the same instance, no daemon needed."""
 
+import contextlib
+import fcntl
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -32,15 +34,32 @@ def open_instance(workspace_url: str) -> Iterator[tuple[dg.DagsterInstance, str]
     folder = Path(home)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        if not any((folder / name).exists() for name in ("dagster.yaml", "dagster.yml")):
-            (folder / "dagster.yaml").write_text("telemetry:\n  enabled: false\n")
+        with _one_at_a_time(folder):
+            if not any((folder / name).exists() for name in ("dagster.yaml", "dagster.yml")):
+                (folder / "dagster.yaml").write_text("telemetry:\n  enabled: false\n")
+            opened = dg.DagsterInstance.get()
     except OSError as error:
         raise ConfigurationError(
             f"The history of runs cannot be written to {home}: {error.strerror}.",
             remedy="Set DAGSTER_HOME to a folder that this user can write.",
         ) from error
-    with dg.DagsterInstance.get() as instance:
+    with opened as instance:
         yield instance, home
+
+
+@contextmanager
+def _one_at_a_time(folder: Path) -> Iterator[None]:
+    """Have other commands wait: two that create Dagster's tables in the same instant stumble over each other.
+
+    The lock is on the folder itself and goes with the process. Where a file system has none, nobody waits.
+    """
+    lock = os.open(folder, os.O_RDONLY)
+    try:
+        with contextlib.suppress(OSError):
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(lock)
 
 
 def instance_home(workspace_url: str) -> Path:
@@ -121,6 +140,16 @@ class CollectionRuns:
     def report(self) -> bool:
         """Materialize `collection_report`."""
         return self._execute([self._key("collection_report")], {})
+
+    def reported_since(self, names: Sequence[str]) -> bool:
+        """Whether `collection_report` was materialized after the last group of any of these assets."""
+        report, *groups = (self._last(name) for name in ("collection_report", *names))
+        return report > max(groups, default=0)
+
+    def _last(self, name: str) -> int:
+        """Where the asset's last materialization stands in the order of all events; 0 when there is none."""
+        records = self._instance.fetch_materializations(self._key(name), limit=1).records
+        return records[0].storage_id if records else 0
 
     def _key(self, name: str) -> dg.AssetKey:
         return asset_key(self._collection, name)

@@ -91,9 +91,10 @@ def _totals(status: Status) -> Table:
     table = Table.grid(padding=(0, 2))
     table.add_column(style="bold")
     table.add_row("groups", f"{number(books.groups_done)} of {number(books.groups)} done")
+    left_out = f", {number(books.filtered)} left out by filters" if books.filtered else ""
     table.add_row(
         "documents",
-        f"{number(books.documents - books.pending)} of {number(books.documents)} ended, {books.not_ok} not ok",
+        f"{number(books.documents - books.pending)} of {number(books.documents)} ended, {number(books.not_ok)} not ok{left_out}",
     )
     if books.gone or books.superseded:
         table.add_row(

@@ -2,12 +2,14 @@
 
 import shlex
 from collections import Counter
+from collections.abc import Mapping
 
 from rich.console import Console
 from rich.text import Text
 
 from pdfocr_core.outputs.report import Books
 from pdfocr_core.records import DocumentStatus, StatusRow
+from pdfocr_core.sources.standing import Standing
 from pdfocr_core.telemetry import Telemetry
 from pdfocr_dagster.figures import figures_of
 from pdfocr_dagster.wording import duration, money, number, short
@@ -16,16 +18,21 @@ _SHOWN = 10
 
 
 class BadDocuments:
-    """Collects documents that did not end well: all are counted, the first few of each reason are named."""
+    """Collects documents that did not end well: all are counted, the first few of each reason are named.
 
-    def __init__(self) -> None:
+    A version that has been replaced by another one is passed by, since nothing is left to be done about it.
+    """
+
+    def __init__(self, standings: Mapping[tuple[str, str], Standing] | None = None) -> None:
+        self._standings = standings or {}
         self.counts: Counter[tuple[str, str]] = Counter()
         self.shown: dict[tuple[str, str], list[str]] = {}
         self.remedies: dict[tuple[str, str], str] = {}
 
     def add(self, row: StatusRow) -> None:
         """Look at one row; those that are ok are passed by."""
-        if row.status is DocumentStatus.OK:
+        replaced = self._standings.get((row.group, row.document_id)) is Standing.SUPERSEDED
+        if row.status is DocumentStatus.OK or replaced:
             return
         kind = (row.status.value, row.reason or "")
         self.counts[kind] += 1
@@ -35,15 +42,35 @@ class BadDocuments:
             urls.append(row.url)
 
     @property
+    def unexpected(self) -> int:
+        """How many there are, but for those that were left out as asked: that is no reason to look."""
+        return sum(count for (status, _reason), count in self.counts.items() if status != DocumentStatus.FILTERED)
+
+    @property
     def retryable(self) -> bool:
         """Whether `pdfocr retry` has anything to do."""
         return any(status in ("failed", "partial") for status, _reason in self.counts)
 
 
 def print_summary(
-    console: Console, books: Books, bad: BadDocuments, workspace: str, telemetry: Telemetry | None
+    console: Console,
+    books: Books,
+    bad: BadDocuments,
+    workspace: str,
+    telemetry: Telemetry | None,
+    *,
+    retry: str = "",
 ) -> None:
-    """Print the books of a workspace; `telemetry` adds the figures of the run that just ended."""
+    """Print the books of a workspace.
+
+    Args:
+        console: where to.
+        books: of the workspace.
+        bad: what did not end well.
+        workspace: its root.
+        telemetry: the figures of the run that just ended.
+        retry: the command that reads again what failed; the plain one when left out.
+    """
     statuses = ", ".join(f"{number} {status}" for status, number in books.by_status.items()) or "none yet"
     console.print(f"Documents: {books.documents} ({statuses}{f', {books.pending} pending' if books.pending else ''})")
     console.print(
@@ -77,12 +104,12 @@ def print_summary(
             f"{books.unbalanced} with pages that do not add up.",
             style="red",
         )
-    _print_reasons(console, bad, workspace)
+    _print_reasons(console, bad, retry or f"pdfocr retry {shlex.quote(short(workspace))}")
     for name, folder in (("Dolma", "results"), ("Markdown", "markdown"), ("Report", "report/index.html")):
         console.print(f"{name + ':':10}{short(workspace)}/{folder}", highlight=False, soft_wrap=True)
 
 
-def _print_reasons(console: Console, bad: BadDocuments, workspace: str) -> None:
+def _print_reasons(console: Console, bad: BadDocuments, retry: str) -> None:
     """What did not end well, by reason, each with what to do."""
     for (status, reason), urls in sorted(bad.shown.items()):
         count = bad.counts[status, reason]
@@ -96,7 +123,7 @@ def _print_reasons(console: Console, bad: BadDocuments, workspace: str) -> None:
             console.print(f"    … and {count - len(urls)} more in report/documents.csv")
     if bad.retryable:
         console.print(
-            f"When the cause is gone, read again what failed, and only that: pdfocr retry {shlex.quote(short(workspace))}",
+            f"When the cause is gone, read again what failed, and only that: {retry}",
             highlight=False,
             markup=False,
             soft_wrap=True,

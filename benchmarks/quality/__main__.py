@@ -1,6 +1,6 @@
 """How good the CPU engine reads, beside RapidOCR's plain lines and tesseract.
 
-    python -m benchmarks.quality [--corpus DIR] [--pages 30] [--only text|bench|orientation|memory]
+    python -m benchmarks.quality [--corpus DIR] [--pages 24] [--only text|bench|orientation|memory]
 
 docs/quality.md says what is measured, and what was found.
 """
@@ -15,20 +15,19 @@ from typing import Any
 from benchmarks import harness
 from benchmarks.quality import bench, memory, orientation, summary, text
 from benchmarks.quality.corpus import find_corpus
-from benchmarks.quality.readers import LOOKING, OURS, Reader, readers
+from benchmarks.quality.readers import FAST, LOOKING, OURS, RAPIDOCR, TESSERACT, WHOLE, Reader, readers
 
 _PARTS = ("text", "bench", "orientation")
 _LONG = ("memory",)  # half an hour: only when asked for
 _MEMORY_PAGES = 50  # of a document
 _EACH = 2  # pages of a document
-_KINDS = 15  # pages of samples come in 16: eight kinds, clean and as scans
 
 
 def main() -> None:
     """Measure and report."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--corpus", type=Path, help="folder with a manifest.csv; PDFOCR_CORPUS otherwise")
-    parser.add_argument("--pages", type=int, default=30, help="of each kind of page, at most")
+    parser.add_argument("--pages", type=int, default=24, help="of each kind of page, at most")
     parser.add_argument("--only", action="append", choices=_PARTS + _LONG, help="this part; may be said again")
     parser.add_argument("--keep", type=Path, help="folder for pictures and readings, to be looked at")
     options = parser.parse_args()
@@ -37,15 +36,15 @@ def main() -> None:
     more: dict[str, Any] = {}
     with harness.quiet_hint():
         if "text" in parts:
-            with readers(keep_margins=True) as engines:
+            with readers(**{OURS: WHOLE, FAST: FAST, RAPIDOCR: RAPIDOCR, TESSERACT: TESSERACT}) as engines:
                 rows = text.measure(corpus, engines, _EACH, options.pages, options.keep)
                 columns = text.order_pages(corpus, engines[OURS], rows, options.pages, options.keep)
             lines += summary.of_text(rows, columns)
             more |= {"pages_text": rows, "pages_columns": columns}
             harness.report("quality-worst", summary.worst(rows), "word F1 of the worst pages")
         if "bench" in parts:
-            with readers() as engines:
-                scores = bench.measure(engines, max(1, options.pages // _KINDS), options.keep)
+            with readers(**{OURS: OURS, RAPIDOCR: RAPIDOCR, TESSERACT: TESSERACT}) as engines:
+                scores = bench.measure(engines, options.pages, options.keep)
             harness.report("quality-bench", summary.by_category(scores), "samples of our own, share of tests passed")
             lines += summary.of_bench(scores)
             more["failed_tests"] = bench.failures(scores[OURS])

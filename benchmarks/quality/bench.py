@@ -9,25 +9,27 @@ from typing import Any
 
 from benchmarks.quality.corpus import Pictures
 from benchmarks.quality.readers import Reader
-from benchmarks.quality.samples import write_samples
+from benchmarks.quality.samples import FORMS, write_samples
 from pdfocr_core.bench.candidates import MarkdownFolder
 from pdfocr_core.bench.data import open_bench
 from pdfocr_core.bench.score import Score, run_bench
 
 __all__ = ["failures", "measure"]
 
+_WHOLE = 20  # two pages of each kind in both forms are 40
 
-def measure(readers: Mapping[str, Reader], each: int, keep: Path | None) -> dict[str, Score]:
+
+def measure(readers: Mapping[str, Reader], most: int, keep: Path | None) -> dict[str, Score]:
     """The score of every engine.
 
     Args:
         readers: engines by name.
-        each: pages of a kind, each read clean and as a scan.
+        most: pages of a part; with fewer than 20 only one page of each kind is read, as it was written.
         keep: where to leave the benchmark and what was read; it can be judged again with `pdfocr bench`.
     """
     with tempfile.TemporaryDirectory(prefix="pdfocr-bench-") as temporary:
         folder = (keep or Path(temporary)) / "samples"
-        pages = write_samples(folder, each)
+        pages = write_samples(folder, 2) if most >= _WHOLE else write_samples(folder, 1, FORMS[:1])
         data = open_bench(folder)
         with Pictures() as pictures:
             for number, (name, path) in enumerate(data.pdfs.items(), 1):

@@ -9,7 +9,7 @@ import os
 import random
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -30,8 +30,9 @@ _MOST_IMAGES = 0.1  # of the page: text in pictures is read, but is not in the l
 _LATIN = 0.97
 _TRIES = 12  # pages of a document looked at for one that will do
 _SEED = 3
-# What PDFium writes for a hyphen at a line's end; the word goes on behind it, on the same line or the next.
-_HYPHEN = re.compile("[\ufffe\x02\xad]\\s*")
+# Where a line ended nobody can tell the hyphen of a word from one that breaks it: words are compared without hyphens.
+# The first three are what PDFium writes for a hyphen at a line's end.
+_HYPHEN = re.compile(r"(?<=\w)[\ufffe\x02\xad-]\s*(?=\w)")
 # Single and double quotation marks, dashes and the minus sign.
 _QUOTES = str.maketrans("\u2018\u2019\u201c\u201d\u2013\u2014\u2212", "''\"\"---", "\r")
 
@@ -84,8 +85,8 @@ def documents(corpus: Path, without: tuple[str, ...] = ()) -> list[tuple[str, st
 
 
 def normal(text: str) -> str:
-    """Ligatures, quotation marks and dashes written in one way, and words whole: layers and engines do as they like."""
-    return unicodedata.normalize("NFKC", _HYPHEN.sub("", text)).translate(_QUOTES)
+    """Ligatures, quotation marks and dashes written in one way, and no hyphens: layers and engines do as they like."""
+    return _HYPHEN.sub("", unicodedata.normalize("NFKC", text).translate(_QUOTES))
 
 
 def layer_pages(corpus: Path, each: int) -> list[LayerPage]:
@@ -150,16 +151,25 @@ class Pictures:
     def __exit__(self, *error: object) -> None:
         self._pool.close()
 
-    def of(self, path: Path, numbers: list[int] | None = None, first: int = 1) -> Iterator[tuple[int, bytes]]:
-        """Number and picture of the named pages, or of the first few; those that are blank or broken are left out."""
+    def of(
+        self, path: Path, numbers: Sequence[int] = (), *, first: int = 1, legible: bool = True
+    ) -> Iterator[tuple[int, bytes]]:
+        """Numbers and pictures of pages; those that cannot be drawn or are blank are left out.
+
+        Args:
+            path: the document.
+            numbers: 1-based.
+            first: so many first pages, where no numbers are given.
+            legible: leave out pages so large that print of the usual size is lost in their pictures.
+        """
         for page in asyncio.run(self._drawn(path, numbers, first)):
-            if isinstance(page, RenderedPage) and not page.blank:
+            if isinstance(page, RenderedPage) and not page.blank and not (legible and "downscaled" in page.flags):
                 yield page.page, base64.b64decode(page.image)
 
-    async def _drawn(self, path: Path, numbers: list[int] | None, first: int) -> list[RenderedPage | PageError]:
+    async def _drawn(self, path: Path, numbers: Sequence[int], first: int) -> list[RenderedPage | PageError]:
         try:
             opened = await self._pool.open(path, path.name, [""])
         except DocumentError:
             return []
-        wanted = numbers or list(range(1, min(first, opened.pages) + 1))
+        wanted = numbers or range(1, min(first, opened.pages) + 1)
         return await self._pool.render(path, opened.kind, wanted)

@@ -20,7 +20,7 @@ def measure(corpus: Path, reader: Reader, each: int) -> list[dict[str, Any]]:
     row: dict[str, Any] = {}
     with Pictures() as pictures:
         for path, _kind in documents(corpus, _WITHOUT):
-            for number, picture in pictures.of(corpus / path, first=each):
+            for number, picture in pictures.of(corpus / path, first=each, legible=False):
                 pages += 1
                 reading = reader.read(picture)
                 row = {"after pages": pages, "path": path, "page": number, "peak MB": reading.peak_mb}

@@ -16,10 +16,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-__all__ = ["LOOKING", "NAMES", "OURS", "RAPIDOCR", "TESSERACT", "WHOLE", "Reader", "Reading", "readers"]
+__all__ = ["FAST", "LOOKING", "NAMES", "OURS", "RAPIDOCR", "TESSERACT", "WHOLE", "Reader", "Reading", "readers"]
 
 OURS, RAPIDOCR, TESSERACT = "pdfocr", "RapidOCR", "tesseract"
-NAMES = (OURS, RAPIDOCR, TESSERACT)
+FAST = "pdfocr fast"
+NAMES = (OURS, FAST, RAPIDOCR, TESSERACT)
 WHOLE, LOOKING = "pdfocr with margins", "pdfocr, one look"
 
 Read = Callable[[bytes], tuple[str, int]]
@@ -41,13 +42,14 @@ class Reading:
     peak_mb: float
 
 
-def _ours(*, keep_margins: bool = False) -> Read:
+def _ours(model: str = "", *, keep_margins: bool = False) -> Read:
     """Our engine as the run uses it: a page that lies on its side is turned and read again."""
     from PIL import Image
 
+    from pdfocr_core.cpu_engine.models import DEFAULT_MODEL
     from pdfocr_core.cpu_engine.reader import PageReader
 
-    reader = PageReader()
+    reader = PageReader(model or DEFAULT_MODEL)
 
     def read(data: bytes) -> tuple[str, int]:
         answer = reader.read(data, keep_margins=keep_margins)
@@ -64,6 +66,11 @@ def _ours(*, keep_margins: bool = False) -> Read:
 def _ours_whole() -> Read:
     """Our engine told to keep page numbers and running heads, as text layers and the others do."""
     return _ours(keep_margins=True)
+
+
+def _ours_fast() -> Read:
+    """The same with the fast models."""
+    return _ours("fast", keep_margins=True)
 
 
 def _one_look() -> Read:
@@ -112,6 +119,7 @@ def _tesseract() -> Read:
 _MAKERS: dict[str, Callable[[], Read]] = {
     OURS: _ours,
     WHOLE: _ours_whole,
+    FAST: _ours_fast,
     LOOKING: _one_look,
     RAPIDOCR: _rapidocr,
     TESSERACT: _tesseract,
@@ -151,10 +159,9 @@ class Reader:
 
 
 @contextmanager
-def readers(*, keep_margins: bool = False) -> Iterator[dict[str, Reader]]:
-    """The three that are compared, by name."""
+def readers(**kinds: str) -> Iterator[dict[str, Reader]]:
+    """Several at once, each under the name that it has in tables."""
     with ExitStack() as stack:
-        kinds = {name: WHOLE if keep_margins and name == OURS else name for name in NAMES}
         yield {name: stack.enter_context(Reader(kind)) for name, kind in kinds.items()}
 
 

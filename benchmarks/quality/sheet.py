@@ -56,6 +56,31 @@ class Sheet:
         """A text broken into lines; returns where the next paragraph begins."""
         return self.lines(self.broken(text, width, size), x, y, size=size) + 0.6 * (size or self.size)
 
+    def hyphenated(self, text: str, width: float) -> list[str]:
+        """The lines that a text takes when its words may be broken, between a vowel and a consonant."""
+        lines, line = [], ""
+        for word in text.split():
+            longer = f"{line} {word}".strip()
+            if self.width_of(longer) <= width:
+                line = longer
+                continue
+            cut = next((c for c in _breaks(word) if self.width_of(f"{line} {word[:c]}-") <= width), 0)
+            lines.append(f"{line} {word[:cut]}-" if cut else line)
+            line = word[cut:]
+        return [*lines, line]
+
+    def justified(self, lines: Sequence[str], x: float, y: float, width: float) -> float:
+        """Lines spread over the column's width, but for the last; returns where the next would stand."""
+        for line in lines:
+            pen = self._canvas.beginText(x, PAGE[1] - y)
+            pen.setFont(self.plain, self.size)
+            gaps = line.count(" ")
+            pen.setWordSpace((width - self.width_of(line)) / gaps if gaps and line is not lines[-1] else 0)
+            pen.textOut(line)
+            self._canvas.drawText(pen)
+            y += 1.2 * self.size
+        return y
+
     def stroke(self, x0: float, y0: float, x1: float, y1: float) -> None:
         """A thin straight line."""
         self._canvas.setLineWidth(0.7)
@@ -82,6 +107,12 @@ class Sheet:
         self._canvas.showPage()
         self._canvas.save()
         return self._data.getvalue()
+
+
+def _breaks(word: str) -> list[int]:
+    """Where a word may be broken, the latest place first: behind a vowel, before a consonant with a vowel."""
+    sounds = ["v" if letter in "aeiou" else "c" if letter.isalpha() else "" for letter in word]
+    return [place for place in range(len(word) - 3, 2, -1) if sounds[place - 1 : place + 2] == ["v", "c", "v"]]
 
 
 def scanned(pdf: bytes, path: Path, seed: int) -> None:

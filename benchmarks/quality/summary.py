@@ -31,11 +31,14 @@ def of_text(rows: Sequence[Row], more: Sequence[Row]) -> list[Row]:
         share = sum(ours >= theirs for ours, theirs in pairs) / len(pairs)
         lines.append({"measure": "share of English pages at or above tesseract", "needed": "≥ 0.75", OURS: share})
         lines[-1]["pages"] = len(pairs)
-    spent = {name: sum(row.get(f"CPU s {name}", 0.0) for row in rows) for name in (OURS, RAPIDOCR)}
+    spent = {name: sum(row.get(f"CPU s {name}", 0.0) for row in rows) for name in NAMES}
     if spent[RAPIDOCR]:
-        cost = spent[OURS] / spent[RAPIDOCR]
-        lines.append({"measure": "CPU time against RapidOCR's defaults", "needed": "≤ 0.5", "pages": len(rows)})
-        lines[-1] |= {OURS: cost, RAPIDOCR: 1.0}
+        line: Row = {
+            "measure": "CPU time against RapidOCR's defaults",
+            "needed": "≤ 0.5, fast ≤ 0.25",
+            "pages": len(rows),
+        }
+        lines.append(line | {name: seconds / spent[RAPIDOCR] for name, seconds in spent.items()})
     return lines
 
 

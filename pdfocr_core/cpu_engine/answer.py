@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pdfocr_core.records import TextLine
+
 __all__ = ["Answer"]
 
 
@@ -13,6 +15,7 @@ class Answer:
 
     Attributes:
         turn: degrees counter-clockwise by which the client must turn the picture; anything but 0 comes without text.
+        lines: what was read where, on the picture as it was sent.
     """
 
     markdown: str = ""
@@ -20,6 +23,7 @@ class Answer:
     turn: int = 0
     is_table: bool = False
     is_diagram: bool = False
+    lines: tuple[TextLine, ...] = ()
 
     @property
     def content(self) -> str:

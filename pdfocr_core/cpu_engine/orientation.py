@@ -17,9 +17,11 @@ from pdfocr_core.cpu_engine.recogniser import Read, Spot
 __all__ = ["flipped", "turn_needed"]
 
 PROBES = 6
+LEAST_FEW = 6  # boxes that lie otherwise than most and yet may be right
 SURE = 0.9  # mean score from which the direction is not doubted
 MARGIN = 0.12  # by how much the other direction must be better
-READABLE = 0.6  # below, neither direction is text that the model knows
+READABLE = 0.6  # below, neither direction is text that the model knows …
+HARDLY_READABLE = 0.45  # … unless one reads so much better: an old newspaper
 
 Reader = Callable[[Sequence[Pixels]], Sequence[Read]]
 
@@ -29,18 +31,31 @@ def turn_needed(spots: Sequence[Spot], read: Reader) -> int:
     tall = [spot for spot in spots if spot.is_tall]
     wide = [spot for spot in spots if spot.is_wide]
     sideways = sum(spot.length for spot in tall) > sum(spot.length for spot in wide)
-    probes = _probes(tall if sideways else wide)
+    many, few = (tall, wide) if sideways else (wide, tall)
+    turn, score = _turn_of(many, read, sideways)
+    if score >= SURE or len(few) < LEAST_FEW:
+        return turn
+    # The cells of a table on its side stand so close that detection joins those of a column; the others tell.
+    other, better = _turn_of(few, read, not sideways)
+    return other if better >= max(READABLE, score + MARGIN) else turn
+
+
+def _turn_of(spots: Sequence[Spot], read: Reader, sideways: bool) -> tuple[int, float]:
+    """What lines of one kind say, and how well they read that way."""
+    probes = _probes(spots)
     if not probes:
-        return 0
+        return 0, 0.0
     as_cut = fmean(_score(answer) for answer in read([spot.crop for spot in probes]))
     if not sideways and as_cut >= SURE:
-        return 0
+        return 0, as_cut
     # The crop of a tall box has been turned by 90 degrees already; turned over, it has been by 270.
     turned_over = fmean(_score(answer) for answer in read([flipped(spot.crop) for spot in probes]))
+    best = max(as_cut, turned_over)
     if sideways:
         # Columns of upright characters (Chinese, Japanese) read badly both ways and are left alone.
-        return 0 if max(as_cut, turned_over) < READABLE else 90 if as_cut >= turned_over else 270
-    return 180 if turned_over >= max(READABLE, as_cut + MARGIN) else 0
+        readable = best >= READABLE or (best >= HARDLY_READABLE and abs(as_cut - turned_over) >= MARGIN)
+        return (0 if not readable else 90 if as_cut >= turned_over else 270), best
+    return (180 if turned_over >= max(READABLE, as_cut + MARGIN) else 0), best
 
 
 def flipped(crop: Pixels) -> Pixels:

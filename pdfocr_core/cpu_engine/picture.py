@@ -12,7 +12,7 @@ from PIL import Image, UnidentifiedImageError
 
 from pdfocr_core.cpu_engine.failures import BadPicture
 
-__all__ = ["Pixels", "decode", "fitted"]
+__all__ = ["Pixels", "decode", "extent", "fitted"]
 
 Pixels = NDArray[np.uint8]
 
@@ -76,6 +76,12 @@ def fitted(pixels: Pixels) -> Pixels:
     height, width = pixels.shape[:2]
     growth = min(SHORT_SIDE / min(height, width), UPSCALED_SIDE / max(height, width), MAX_GROWTH)
     return _scaled(pixels, growth, cv2.INTER_CUBIC) if growth > 1.05 else pixels
+
+
+def extent(decoded: Pixels, fitted: Pixels) -> tuple[float, float]:
+    """Width and height that the decoded picture has on the fitted one, without the white that may be added to it."""
+    factor = max(fitted.shape[:2]) / max(decoded.shape[:2])
+    return decoded.shape[1] * factor, decoded.shape[0] * factor
 
 
 def _scaled(pixels: Pixels, factor: float, interpolation: int) -> Pixels:

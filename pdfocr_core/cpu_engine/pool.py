@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Any
 from pebble import ProcessExpired, ProcessPool
 
 from pdfocr_core.cpu_engine import worker
+from pdfocr_core.cpu_engine.models import DEFAULT_MODEL
 
 if TYPE_CHECKING:
     from pdfocr_core.cpu_engine.answer import Answer
+    from pdfocr_core.cpu_engine.request import PageRequest
 
 __all__ = ["OcrPool", "PageTooSlow", "WorkerLost"]
 
@@ -43,14 +45,19 @@ class OcrPool:
     Processes that share a pipe and its lock can take it with them when they are killed; so every place is a pool of one,
     which is made anew when its process dies.
 
+    Args:
+        workers: how many there are.
+        model: what they read with; see `choose_model`.
+
     Attributes:
         workers: how many there are.
         running: pages that are being read.
         waiting: pages that wait for a process.
     """
 
-    def __init__(self, workers: int) -> None:
+    def __init__(self, workers: int, model: str = DEFAULT_MODEL) -> None:
         self.workers = workers
+        self._model = model
         self.running = 0
         self.waiting = 0
         self._context = multiprocessing.get_context("spawn")
@@ -67,7 +74,7 @@ class OcrPool:
             max_workers=1,
             max_tasks=PAGES_PER_WORKER,
             initializer=worker.load,
-            initargs=(os.getpid(), self._loaded, self._failed),
+            initargs=(self._model, os.getpid(), self._loaded, self._failed),
             context=self._context,
         )
 
@@ -90,7 +97,7 @@ class OcrPool:
             await asyncio.sleep(POLL_S)
         self._ready = True
 
-    async def read(self, data: bytes, is_abandoned: Callable[[], Awaitable[bool]]) -> Answer | None:
+    async def read(self, asked: PageRequest, is_abandoned: Callable[[], Awaitable[bool]]) -> Answer | None:
         """Read one page; None when the one who asked has gone before its turn came.
 
         Raises:
@@ -108,15 +115,15 @@ class OcrPool:
                 return None
             self.running += 1
             try:
-                return await self._read_now(place, data)
+                return await self._read_now(place, asked)
             finally:
                 self.running -= 1
         finally:
             self._places.put_nowait(place)
 
-    async def _read_now(self, place: int, data: bytes) -> Answer:
+    async def _read_now(self, place: int, asked: PageRequest) -> Answer:
         try:
-            future: Any = self._pools[place].schedule(worker.read_page, args=(data,), timeout=PAGE_TIMEOUT_S)
+            future: Any = self._pools[place].schedule(worker.read_page, args=(asked,), timeout=PAGE_TIMEOUT_S)
             # A process killed while it takes its task can leave the pool waiting for ever; then this clock rings.
             answer: Answer = await asyncio.wait_for(asyncio.wrap_future(future), PAGE_TIMEOUT_S + GRACE_S)
         except (ResultTimeout, TimeoutError):

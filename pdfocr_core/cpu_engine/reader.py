@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from statistics import median
 
 from pdfocr_core.cpu_engine.answer import Answer
+from pdfocr_core.cpu_engine.gutters import cut_at_gutters
 from pdfocr_core.cpu_engine.heights import even_heights
 from pdfocr_core.cpu_engine.language import guess_language
+from pdfocr_core.cpu_engine.models import DEFAULT_MODEL, choose_model
 from pdfocr_core.cpu_engine.orientation import flipped, turn_needed
-from pdfocr_core.cpu_engine.picture import Pixels, decode, fitted
+from pdfocr_core.cpu_engine.picture import Pixels, decode, extent, fitted
 from pdfocr_core.cpu_engine.recogniser import Read, Recogniser, Spot
 from pdfocr_core.cpu_engine.rulings import find_rulings, is_drawing, straightened
+from pdfocr_core.cpu_engine.strays import without_strays
 from pdfocr_core.layout.model import Line, text_height
+from pdfocr_core.layout.order import in_reading_order
 from pdfocr_core.layout.page import to_markdown
+from pdfocr_core.layout.placed import placed
 
 __all__ = ["PageReader"]
 
@@ -26,22 +32,28 @@ DOUBTFUL = 0.8
 MIN_DENSITY = 0.85
 TELLING_LENGTH = 6  # line heights of text from which that can be told
 MAX_SKEW = 15.0  # degrees
+DRAWN_HEIGHT = 5  # so many times the usual height of lines, and doubtful: no text
 
 
 class PageReader:
-    """Reads pages one after the other; holds the models."""
+    """Reads pages one after the other; holds the models.
 
-    def __init__(self) -> None:
-        self._recogniser = Recogniser()
+    Args:
+        model: a name or a directory; see `choose_model`.
+    """
 
-    def read(self, data: bytes) -> Answer:
-        """Read one picture.
+    def __init__(self, model: str = DEFAULT_MODEL) -> None:
+        self._recogniser = Recogniser(choose_model(model))
+
+    def read(self, data: bytes, *, keep_margins: bool = False) -> Answer:
+        """Read one picture; page numbers and running heads are left out of the text unless they are to be kept.
 
         Raises:
             BadPicture: the bytes are no picture that can be read.
         """
-        pixels = fitted(decode(data))
-        spots = self._recogniser.find(pixels)
+        decoded = decode(data)
+        pixels = fitted(decoded)
+        spots = cut_at_gutters(self._recogniser.find(pixels))
         seen: dict[int, Read] = {}
 
         def read_once(crops: Sequence[Pixels]) -> list[Read]:
@@ -56,7 +68,8 @@ class PageReader:
         reads = self._read_all(spots, {id(spot.crop): seen[id(spot.crop)] for spot in spots if id(spot.crop) in seen})
         if not _is_known_script(spots, reads):
             return Answer()  # no text rather than debris: the client may have a better source
-        return _understood(pixels, spots, reads)
+        answer = _understood(pixels, spots, reads, keep_margins)
+        return replace(answer, lines=tuple(placed(_as_they_lie(spots, reads), *extent(decoded, pixels))))
 
     def _read_all(self, spots: Sequence[Spot], known: dict[int, Read]) -> list[Read]:
         unread = [spot for spot in spots if id(spot.crop) not in known]
@@ -78,19 +91,37 @@ def _is_known_script(spots: Sequence[Spot], reads: Sequence[Read]) -> bool:
     return length < TELLING_LENGTH or seen >= MIN_DENSITY * length
 
 
-def _understood(pixels: Pixels, spots: Sequence[Spot], reads: Sequence[Read]) -> Answer:
+def _understood(pixels: Pixels, spots: Sequence[Spot], reads: Sequence[Read], keep_margins: bool) -> Answer:
     height, width = pixels.shape[:2]
     angle = _skew(spots)
     places = [_placed(spot, read, angle, width / 2, height / 2) for spot, read in zip(spots, reads, strict=True)]
-    lines = even_heights([line for line in places if line.score >= MIN_SCORE and line.text.strip()])
+    lines = even_heights(without_strays(_without_drawn([line for line in places if _is_text(line)])))
     grey = straightened(pixels, angle)
-    page = to_markdown(lines, width, height, find_rulings(grey, text_height(lines)) if lines else None)
+    rulings = find_rulings(grey, text_height(lines)) if lines else None
+    page = to_markdown(lines, width, height, rulings, keep_margins=keep_margins)
     return Answer(
         markdown=page.markdown,
         language=guess_language(page.markdown),
         is_table=page.is_table,
         is_diagram=not page.is_table and is_drawing(grey, lines),
     )
+
+
+def _is_text(line: Line) -> bool:
+    return line.score >= MIN_SCORE and bool(line.text.strip())
+
+
+def _without_drawn(lines: Sequence[Line]) -> list[Line]:
+    """The lines without rings, wheels and the like, which detection takes for print of that size."""
+    sure = [line.height for line in lines if line.score >= DOUBTFUL]
+    highest = DRAWN_HEIGHT * median(sure) if sure else math.inf
+    return [line for line in lines if line.score >= DOUBTFUL or line.height <= highest]
+
+
+def _as_they_lie(spots: Sequence[Spot], reads: Sequence[Read]) -> list[Line]:
+    """The lines where they stand on the picture, skewed as it is, in reading order."""
+    places = [_placed(spot, read, 0.0, 0.0, 0.0) for spot, read in zip(spots, reads, strict=True)]
+    return in_reading_order(without_strays(_without_drawn([line for line in places if _is_text(line)])))
 
 
 def _skew(spots: Sequence[Spot]) -> float:

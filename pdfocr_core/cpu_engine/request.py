@@ -6,9 +6,10 @@ import base64
 import binascii
 import json
 import re
+from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["MODEL", "BadRequest", "picture_of"]
+__all__ = ["MODEL", "BadRequest", "PageRequest", "page_request"]
 
 MODEL = "pdfocr-cpu"
 _DATA_URL = re.compile(r"data:[\w.+/-]*(?:;[\w.+=-]+)*;base64,", re.ASCII)
@@ -30,8 +31,21 @@ class BadRequest(ValueError):
         self.param = param
 
 
-def picture_of(body: bytes) -> bytes:
-    """The one picture in a request.
+@dataclass(frozen=True, slots=True)
+class PageRequest:
+    """What is asked for.
+
+    Attributes:
+        picture: the bytes of the one picture.
+        keep_margins: the body's field of this name: page numbers, running heads and stamps are wanted too.
+    """
+
+    picture: bytes
+    keep_margins: bool = False
+
+
+def page_request(body: bytes) -> PageRequest:
+    """What a body asks for.
 
     Sampling settings are accepted and have no effect: the same picture gives the same answer.
 
@@ -55,7 +69,10 @@ def picture_of(body: bytes) -> bytes:
     if len(urls) != 1:
         found = f"{len(urls)} images" if urls else "no image"
         raise BadRequest(f"the messages hold {found}; send exactly one page image", param="messages")
-    return _decoded(urls[0])
+    keep_margins = asked.get("keep_margins", False)
+    if not isinstance(keep_margins, bool):
+        raise BadRequest("`keep_margins` is neither true nor false", param="keep_margins")
+    return PageRequest(_decoded(urls[0]), keep_margins)
 
 
 def _image_urls(messages: Any) -> list[str]:

@@ -8,6 +8,7 @@ import hmac
 import logging
 import os
 import signal
+import socket
 import sys
 import time
 import uuid
@@ -21,9 +22,13 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from pdfocr_core.cpu_engine.answer import Answer
 from pdfocr_core.cpu_engine.failures import BadPicture
+from pdfocr_core.cpu_engine.models import DEFAULT_MODEL, choose_model
 from pdfocr_core.cpu_engine.pool import OcrPool, PageTooSlow, WorkerLost
-from pdfocr_core.cpu_engine.request import MODEL, BadRequest, picture_of
+from pdfocr_core.cpu_engine.request import MODEL, BadRequest, page_request
+from pdfocr_core.errors import ConfigurationError
+from pdfocr_core.layout.placed import ANSWER_FIELD, for_answer
 
 __all__ = ["build_app", "command", "serve"]
 
@@ -34,18 +39,31 @@ MAX_BODY_BYTES = 128 * 1024**2
 SHUTDOWN_S = 1  # how long pages in work may still take when the server is told to end
 
 
-def command(host: str, port: int, workers: int = 0) -> list[str]:
+def command(host: str, port: int, workers: int = 0, model: str = DEFAULT_MODEL) -> list[str]:
     """The command that starts this server in a process of its own; 0 workers means one per core."""
     module = [sys.executable, "-m", "pdfocr_core.cpu_engine"]
-    return [*module, "--host", host, "--port", str(port), "--workers", str(workers)]
+    return [*module, "--host", host, "--port", str(port), "--workers", str(workers), "--model", model]
 
 
-def serve(host: str, port: int, workers: int) -> int:
+def serve(host: str, port: int, workers: int, model: str = DEFAULT_MODEL) -> int:
     """Serve until told to end; returns the exit code."""
     import uvicorn
 
+    try:
+        choose_model(model)
+    except ConfigurationError as error:
+        logger.error("%s", error)
+        return 1
+    try:
+        listeners = _listen(host, port)
+    except OSError as error:
+        logger.error(
+            "Port %d of %s cannot be listened on: %s. Name another one with --port, or end the program that has it.",
+            *(port, host, error),
+        )
+        return 1
     failures: list[BaseException] = []
-    app = build_app(workers, os.environ.get(KEY_VARIABLE), failures)
+    app = build_app(workers, os.environ.get(KEY_VARIABLE), failures, model=model)
     config = uvicorn.Config(
         app,
         host=host,
@@ -57,25 +75,43 @@ def serve(host: str, port: int, workers: int) -> int:
         lifespan="on",
     )
     server = uvicorn.Server(config)
-    logger.info("CPU OCR server starts on http://%s:%d with %d processes", host, port, workers)
+    logger.info("CPU OCR server starts on http://%s:%d with %d processes, model %s", host, port, workers, model)
     # uvicorn sends itself the signal again once it has shut down; an exception lets Python clean up after that.
     signal.signal(signal.SIGTERM, _leave)
     with contextlib.suppress(SystemExit, KeyboardInterrupt):
-        server.run()
+        server.run(sockets=listeners)
     logger.info("CPU OCR server has ended")
     return 0 if server.started and not failures else 1
+
+
+def _listen(host: str, port: int) -> list[socket.socket]:
+    """A socket for each address of the host. Connections are refused until the server listens."""
+    with contextlib.ExitStack() as stack:
+        listeners = []
+        found = dict.fromkeys(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))  # a name can be listed twice
+        for family, kind, protocol, _name, address in found:
+            listener = stack.enter_context(socket.socket(family, kind, protocol))
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if family == socket.AF_INET6:
+                listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+            listener.bind(address)
+            listeners.append(listener)
+        stack.pop_all()
+        return listeners
 
 
 def _leave(_number: int, _frame: object) -> None:
     raise SystemExit
 
 
-def build_app(workers: int, api_key: str | None, failures: list[BaseException] | None = None) -> Starlette:
+def build_app(
+    workers: int, api_key: str | None, failures: list[BaseException] | None = None, *, model: str = DEFAULT_MODEL
+) -> Starlette:
     """The application; what makes it impossible to serve is put into `failures` before it ends itself."""
 
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        pool = OcrPool(workers)
+        pool = OcrPool(workers, model)
         app.state.pool = pool
         starting = asyncio.create_task(_start(pool, failures))
         try:
@@ -159,8 +195,8 @@ async def _complete(request: Request) -> Response:
     if not pool.ready:
         return _error(503, "the models are still loading", "loading", headers={"Retry-After": "1"})
     try:
-        picture = picture_of(await _body(request))
-        answer = await pool.read(picture, request.is_disconnected)
+        asked = page_request(await _body(request))
+        answer = await pool.read(asked, request.is_disconnected)
     except BadRequest as error:
         return _error(error.status, str(error), error.code, error.param)
     except PageTooSlow as error:
@@ -177,7 +213,7 @@ async def _complete(request: Request) -> Response:
     words = len(answer.markdown.split())
     request.app.state.tokens += words
     request.app.state.pages += 1
-    return JSONResponse(_completion(answer.content, words))
+    return JSONResponse(_completion(answer, words))
 
 
 async def _body(request: Request) -> bytes:
@@ -191,8 +227,12 @@ async def _body(request: Request) -> bytes:
     return b"".join(chunks)
 
 
-def _completion(content: str, words: int) -> dict[str, Any]:
-    """OpenAI's form. There are no tokens here: completion tokens are words, and pictures and prompts count for none."""
+def _completion(answer: Answer, words: int) -> dict[str, Any]:
+    """OpenAI's form, with one field more: the message's `pdfocr_lines`, where each line stands on the picture.
+
+    There are no tokens here: completion tokens are words, and pictures and prompts count for none.
+    """
+    message = {"role": "assistant", "content": answer.content, ANSWER_FIELD: for_answer(answer.lines)}
     return {
         "id": f"chatcmpl-{uuid.uuid4().hex}",
         "object": "chat.completion",
@@ -201,7 +241,7 @@ def _completion(content: str, words: int) -> dict[str, Any]:
         "choices": [
             {
                 "index": 0,
-                "message": {"role": "assistant", "content": content},
+                "message": message,
                 "logprobs": None,
                 "finish_reason": "stop",
             }

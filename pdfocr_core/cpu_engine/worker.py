@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from pdfocr_core.cpu_engine.answer import Answer
     from pdfocr_core.cpu_engine.reader import PageReader
+    from pdfocr_core.cpu_engine.request import PageRequest
 
 __all__ = ["load", "read_page"]
 
@@ -22,7 +23,7 @@ PR_SET_PDEATHSIG = 1
 _reader: PageReader | None = None
 
 
-def load(parent: int, loaded: Synchronized[int], failed: Synchronized[int]) -> None:
+def load(model: str, parent: int, loaded: Synchronized[int], failed: Synchronized[int]) -> None:
     """Prepare this process: load the models, read one page so that everything lazy is there, then count as loaded."""
     global _reader  # noqa: PLW0603 - one reader a process is the point
     _live_and_die_with(parent)
@@ -32,7 +33,7 @@ def load(parent: int, loaded: Synchronized[int], failed: Synchronized[int]) -> N
     try:
         from pdfocr_core.cpu_engine.reader import PageReader
 
-        reader = PageReader()
+        reader = PageReader(model)
         reader.read(_first_page())
     except BaseException:
         traceback.print_exc(file=sys.stderr)
@@ -44,11 +45,11 @@ def load(parent: int, loaded: Synchronized[int], failed: Synchronized[int]) -> N
         loaded.value += 1
 
 
-def read_page(data: bytes) -> Answer:
+def read_page(asked: PageRequest) -> Answer:
     """Read one picture in this process."""
     if _reader is None:
         raise RuntimeError("this process has not loaded the models")
-    return _reader.read(data)
+    return _reader.read(asked.picture, keep_margins=asked.keep_margins)
 
 
 def _live_and_die_with(parent: int) -> None:

@@ -45,6 +45,8 @@ class Engine:
         text_layer: what a PDF's own text is used for: `off`, `fallback` or `prefer`.
         structured: whether the server is asked to hold the answer to its form. It rules out what would be rejected and
             changes no answer that is accepted, so it is not part of the identity and may be given up in a run.
+        keep_margins: whether page numbers, running heads and stamps stay in the text where pdfocr itself brings lines into
+            order: that of text layers and of the CPU engine.
         delivery: fields of the request that say how the answer comes and not what it says: whole or as a stream.
     """
 
@@ -56,6 +58,7 @@ class Engine:
     sampling: Sampling
     text_layer: str
     structured: bool = False
+    keep_margins: bool = False
     delivery: Mapping[str, Any] = field(default_factory=dict)
     _around: dict[tuple[str, str, float], tuple[bytes, bytes]] = field(default_factory=dict, compare=False, repr=False)
 
@@ -162,6 +165,8 @@ class Engine:
             "box_space": self.profile.box_space.value,
             "postprocess_version": POSTPROCESS_VERSION,
             "text_layer": self.text_layer,
+            # Left out where it is off, so that what other models read before there was this setting stays theirs.
+            **({"keep_margins": True} if self.keep_margins else {}),
         }
 
     def _parameters(self, temperature: float) -> dict[str, Any]:
@@ -182,6 +187,7 @@ def build_engine(
     revision: str | None = None,
     prompt_file: Path | str | None = None,
     text_layer: str = "fallback",
+    keep_margins: bool = False,
     structured: bool = False,
     longest_side_px: int | None = None,
     image_format: str | None = None,
@@ -198,6 +204,7 @@ def build_engine(
         revision: of the weights.
         prompt_file: a text file with the user's own prompt.
         text_layer: see `Engine`.
+        keep_margins: see `Engine`.
         structured: hold the answer to its form, where the profile's form can be (front matter) and the server knows how.
         longest_side_px: of the pictures.
         image_format: `jpeg` or `png`.
@@ -213,6 +220,8 @@ def build_engine(
     # A first temperature of the user's own makes a ladder of its own.
     sampling = profile.sampling if temperature is None else profile.sampling.model_copy(update={"temperatures": None})
     sampling = _override(sampling, max_tokens=max_tokens, temperature=temperature, temperatures=temperatures)
+    if "keep_margins" in sampling.extra_body:  # the profile says so where the server knows this field
+        sampling = _override(sampling, extra_body={**sampling.extra_body, "keep_margins": keep_margins})
     chosen = model or profile.model
     prompt = choose_prompt(profile, prompt_file)
     if prompt.origin == "own":
@@ -225,6 +234,7 @@ def build_engine(
         image=image,
         sampling=sampling,
         text_layer=text_layer,
+        keep_margins=keep_margins,
         structured=structured and profile.output_format == "front_matter",
     )
 

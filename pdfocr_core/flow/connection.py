@@ -6,9 +6,12 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any
 
+from pdfocr_core.flow.control import WindowControl
 from pdfocr_core.flow.form import RequestForm
 from pdfocr_core.flow.ladder import Asker
-from pdfocr_core.flow.pilot import Gauges
+from pdfocr_core.flow.pilot import Gauges, Pilot
+from pdfocr_core.flow.window import Window
+from pdfocr_core.telemetry import Telemetry
 
 __all__ = ["Connection"]
 
@@ -34,3 +37,12 @@ class Connection:
     first_pages: int = 0
     form: RequestForm | None = None
     between_groups: Callable[[], Coroutine[Any, Any, None]] | None = None
+
+    def pilot(self, window: Window, telemetry: Telemetry) -> Pilot | None:
+        """What steers the window over this connection; None where there is nothing to look at."""
+        if self.gauges is None:
+            return None
+        control = None
+        if self.max_in_flight is not None:
+            control = WindowControl(initial=self.in_flight, maximum=self.max_in_flight)
+        return Pilot(window, telemetry, control, self.gauges)

@@ -4,7 +4,9 @@ A pure calculation: the pilot feeds it with what it saw and applies what comes o
 
 The limit doubles while the engine shows no standing queue and throughput still rises, then goes up in steps as long as
 each step pays. It never grows before as many answers as the limit have come since its last change: pictures that the
-server has not worked off yet are in no gauge. It is halved when the server says that it is too much.
+server has not worked off yet are in no gauge. An engine that says that it runs all it was sent, and has room in its cache
+for as much again, need not be waited for: there it doubles at every look. It is halved when the server says that it is
+too much.
 """
 
 from __future__ import annotations
@@ -18,6 +20,8 @@ __all__ = ["BoundBy", "Look", "WindowControl"]
 _WORTH = 1.05  # a larger window pays when it raises throughput by this factor
 _PRESSURE_SHARE = 0.05  # of all outcomes since the last look
 _FULL_CACHE = 0.9
+_HALF_A_CACHE = 0.5
+_ALL = 0.9  # of the pages in flight; some are on their way
 _STANDING_LOOKS = 2  # looks in a row with a queue, before it counts as a standing one
 _UNSEEN_LOOKS = 3  # looks in a row with pages that the engine has not even queued
 _LONG_QUEUE = 0.5  # waiting over running …
@@ -104,9 +108,19 @@ class WindowControl:
             return self.limit
         self._count_signs(look)
         self.bound_by = self._reason(look)
-        if self._round_is_over(look) and may_grow:
+        if may_grow and self._has_room(look):
+            self._former = None  # its answers are still to come
+            self._change(look, min(self.maximum, 2 * self.limit))
+        elif may_grow and self._round_is_over(look):
             self._adjust(look)
         return self.limit
+
+    def _has_room(self, look: Look) -> bool:
+        """Whether the engine runs all pages of a full window already and could hold twice as many."""
+        running, cache = look.load.running, look.load.kv_cache_usage
+        if running is None or cache is None or not self._doubling or look.in_flight < self.limit:
+            return False
+        return running >= _ALL * look.in_flight and not self._queued and cache < _HALF_A_CACHE
 
     def _too_much(self, last: Look, look: Look) -> bool:
         pressure, answered = look.pressure - last.pressure, look.answered - last.answered

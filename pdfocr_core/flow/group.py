@@ -220,6 +220,15 @@ def taken(key: str) -> PdfocrError:
     )
 
 
+def no_manifest(key: str, workspace: str) -> ConfigurationError:
+    """What is told of a group that the index and the partitions know, and the workspace does not."""
+    return ConfigurationError(
+        f"Group {key} has no manifest in {workspace}.",
+        code="manifest_missing",
+        remedy="Materialize work_index, or remove the partition.",
+    )
+
+
 def finish_group(
     workspace: Workspace,
     key: str,

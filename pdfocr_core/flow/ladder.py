@@ -21,15 +21,18 @@ from pdfocr_core.engines.page import ParsedPage
 from pdfocr_core.engines.repetition import LOOP_SEEN
 from pdfocr_core.errors import PageError, Reason
 from pdfocr_core.flow.form import RequestForm
-from pdfocr_core.records import Attempt, Box, Method, PageRecord, PageStatus
+from pdfocr_core.layout.placed import mean_score, placed, turned
+from pdfocr_core.records import Attempt, Box, Method, PageRecord, PageStatus, TextLine
 from pdfocr_core.rendering.model import RenderedPage, TextLayerText
 from pdfocr_core.serving.answers import Answer
 from pdfocr_core.settings import ReadSettings
 
-__all__ = ["Asker", "PageToRead", "figures_of", "now", "read_page"]
+__all__ = ["Asker", "PageToRead", "figures_of", "lines_of_layer", "now", "read_page"]
 
 _SMALLER = 0.7  # of the longest side, after a refusal
 _SMALLEST_PX = 400
+# White added to very thin pages has moved everything on them.
+_PADDED = "padded"
 _EMPTY_ANSWERS = 2  # after this many, a page is believed to hold no text
 
 
@@ -65,6 +68,13 @@ def figures_of(picture: RenderedPage) -> list[Box]:
     """The pictures that lie on the page by themselves, where they were asked for."""
     boxes = (tuple(round(value, 5) for value in figure) for figure in picture.figures)
     return [Box(label="image", x0=x0, y0=y0, x1=x1, y1=y1) for x0, y0, x1, y1 in boxes]
+
+
+def lines_of_layer(layer: TextLayerText, picture: RenderedPage, rotation: int = 0) -> list[TextLine] | None:
+    """A text layer's lines where they stand on the picture, turned by `rotation`; None where that cannot be said."""
+    if _PADDED in picture.flags:
+        return None
+    return [turned(line, rotation) for line in placed(layer.lines, 1.0, 1.0)]
 
 
 def now() -> str:
@@ -230,7 +240,10 @@ class _Climb:
             return self.record
         layer = await self._sound_layer()
         if layer is not None:
-            return self._finish(PageStatus.FALLBACK, Method.TEXT_LAYER, reason=self.last_reason, text=layer.markdown)
+            record = self._finish(PageStatus.FALLBACK, Method.TEXT_LAYER, reason=self.last_reason, text=layer.markdown)
+            if not self.settings.keep_lines:
+                return record
+            return record.model_copy(update={"lines": lines_of_layer(layer, self.picture, self._drawn[0])})
         return self._finish(PageStatus.FAILED, Method.NONE, reason=self.last_reason)
 
     def _accept(self, answer: Answer, parsed: ParsedPage, flags: list[str], *, count: bool = True) -> None:
@@ -247,9 +260,15 @@ class _Climb:
                 "is_table": parsed.is_table,
                 "is_diagram": parsed.is_diagram,
                 "boxes": [*parsed.boxes, *(figures_of(self.picture) if self.engine.deterministic else ())],
+                "lines": self._lines_of(answer),
+                "confidence": mean_score(answer.lines),
                 "flags": sorted({*record.flags, *flags, *parsed.flags}),
             }
         )
+
+    def _lines_of(self, answer: Answer) -> list[TextLine] | None:
+        wanted = self.settings.keep_lines and answer.lines and _PADDED not in self.picture.flags
+        return list(answer.lines) if wanted else None
 
     def _attempt(self, reason: Reason | None, answer: Answer | None, detail: str) -> Attempt:
         return Attempt(

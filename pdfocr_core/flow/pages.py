@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pdfocr_core.engines.engine import Engine
 from pdfocr_core.errors import PageError
 from pdfocr_core.flow.documents import OpenDocument
-from pdfocr_core.flow.ladder import PageToRead, figures_of, now
+from pdfocr_core.flow.ladder import PageToRead, figures_of, lines_of_layer, now
 from pdfocr_core.records import Attempt, Method, PageRecord, PageStatus
 from pdfocr_core.rendering.model import RenderedPage, TextLayerText
 from pdfocr_core.rendering.pool import RenderPool
@@ -86,6 +86,8 @@ class PageMaker:
             longest_side=longest_side,
             want_text=want_text,
             want_figures=want_figures,
+            want_lines=self._settings.keep_lines,
+            keep_margins=self._settings.keep_margins,
             password=opened.password,
         )
 
@@ -95,9 +97,10 @@ class PageMaker:
         usable = layer is not None and layer.sound and layer.characters > 0
         # A page without ink but with letters has fonts that this machine lacks: its letters are all there is.
         drawn_in_vain = "blank_render" in page.flags and self._settings.text_layer is not TextLayer.OFF
-        text, status, method = "", PageStatus.BLANK, Method.BLANK
+        text, status, method, lines = "", PageStatus.BLANK, Method.BLANK, None
         if layer is not None and usable and (drawn_in_vain if page.blank else self._prefers(layer)):
             text, status, method = layer.markdown, PageStatus.OK, Method.TEXT_LAYER
+            lines = lines_of_layer(layer, page) if self._settings.keep_lines else None
         elif not page.blank:
             return None
         return PageRecord(
@@ -108,6 +111,7 @@ class PageMaker:
             flags=sorted(page.flags),
             text=text,
             boxes=figures_of(page),
+            lines=lines,
             method=method,
             image_width=page.width,
             image_height=page.height,

@@ -20,16 +20,15 @@ from pdfocr_core.documents import Document
 from pdfocr_core.engines.engine import Engine
 from pdfocr_core.errors import ConfigurationError, DocumentError, PageError, Reason, ServerError, is_filtered
 from pdfocr_core.flow.connection import Connection
-from pdfocr_core.flow.control import WindowControl
 from pdfocr_core.flow.documents import OpenDocument, Twins, closed_record, pages_of_twin
 from pdfocr_core.flow.exceptions import first_of_ours
 from pdfocr_core.flow.filters import Filters
-from pdfocr_core.flow.group import GroupResult, GroupWork, Stages, finish_group, reusable, take_up, taken
+from pdfocr_core.flow.group import GroupResult, GroupWork, Stages, finish_group, no_manifest, reusable, take_up, taken
 from pdfocr_core.flow.ladder import PageToRead, read_page
 from pdfocr_core.flow.opening import Opener
 from pdfocr_core.flow.pages import PageMaker
-from pdfocr_core.flow.pilot import Pilot
 from pdfocr_core.flow.scratch import sweep_writes
+from pdfocr_core.flow.stopping import Stopped, Stopping
 from pdfocr_core.flow.trial import Trial
 from pdfocr_core.flow.window import Window
 from pdfocr_core.outputs.figures import FigureCutter
@@ -61,10 +60,11 @@ async def read_groups(
     connect: Callable[[], Awaitable[Connection]],
     telemetry: Telemetry,
     on_page: Callable[[PageRecord], None] | None = None,
+    stopping: Stopping | None = None,
 ) -> AsyncGenerator[GroupResult, None]:
     """Read the groups with these keys and yield each the moment it ends.
 
-    `on_page` is called on the event loop with each page's record as it is made.
+    `on_page` is called on the event loop with each page's record as it is made; `stopping` ends it before all are read.
 
     A group that fails by itself (its manifest is gone, say) is yielded with its error; the others go on.
 
@@ -88,6 +88,7 @@ async def read_groups(
             on_page=on_page,
             directory=directory,
             results=results,
+            stopping=stopping or Stopping(),
         )
         task = asyncio.create_task(flow.run(keys))
         task.add_done_callback(lambda _task: results.put_nowait(None))
@@ -117,9 +118,11 @@ class _Flow:
         on_page: Callable[[PageRecord], None] | None,
         directory: Path,
         results: asyncio.Queue[GroupResult | None],
+        stopping: Stopping,
     ) -> None:
         self._workspace, self._stages, self._engine, self._settings = workspace, stages, engine, settings
         self._connect, self._telemetry, self._on_page, self._results = connect, telemetry, on_page, results
+        self._stopping = stopping
         self._sources: asyncio.Queue[tuple[GroupWork, Document]] = asyncio.Queue(_OPENERS)
         self._opened: asyncio.Queue[OpenDocument] = asyncio.Queue(_OPENERS)
         self._ready: asyncio.Queue[tuple[OpenDocument, PageToRead]] = asyncio.Queue(2 * _CHUNK)
@@ -145,14 +148,18 @@ class _Flow:
         self._left = len(keys)
         if not keys:
             return
-        async with asyncio.TaskGroup() as self._tasks:
-            self._loops = [self._spawn(self._open_documents()) for _ in range(_OPENERS)]
-            self._loops += [self._spawn(loop) for loop in (self._plan(), self._dispatch(), self._flush())]
-            for key in keys:
-                await self._start_group(key)
-            await self._idle.wait()
-            for loop in self._loops:
-                loop.cancel()
+        try:
+            async with asyncio.TaskGroup() as self._tasks:
+                feeding = [self._spawn(self._open_documents()) for _ in range(_OPENERS)]
+                feeding += [self._spawn(self._plan()), self._spawn(self._dispatch())]
+                self._loops = [*feeding, self._spawn(self._flush()), self._spawn(self._stopping.end(feeding))]
+                for key in keys:
+                    await self._start_group(key)
+                await self._idle.wait()
+                for loop in self._loops:
+                    loop.cancel()
+        except* Stopped:
+            logger.warning("Told to end: %d groups are left for another run.", self._left)
 
     def save(self) -> None:
         """Make every finished page durable; the loop may be gone when this is called."""
@@ -162,18 +169,17 @@ class _Flow:
     def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         return self._tasks.create_task(work)
 
+    def _spawn_last(self, work: Coroutine[Any, Any, None]) -> None:
+        """What a run that is told to end may still do."""
+        self._stopping.wait_for(self._spawn(work))
+
     # Groups.
 
     async def _start_group(self, key: str) -> None:
         try:
             group = await asyncio.to_thread(self._workspace.read_manifest, key)
         except FileNotFoundError:
-            error = ConfigurationError(
-                f"Group {key} has no manifest in {self._workspace.url}.",
-                code="manifest_missing",
-                remedy="Materialize work_index, or remove the partition.",
-            )
-            self._end_group(GroupResult(key, error=error))
+            self._end_group(GroupResult(key, error=no_manifest(key, self._workspace.url)))
             return
         if not self._stages.pages:
             self._spawn(self._finish(key, time.monotonic(), reused=True))
@@ -278,7 +284,7 @@ class _Flow:
         work.documents[record.document_id] = record
         self._telemetry.documents_done += 1
         if work.complete:
-            self._spawn(self._commit_group(work))
+            self._spawn_last(self._commit_group(work))
 
     async def _end_document(self, opened: OpenDocument) -> None:
         tell_twins = self._twins.ended(opened)
@@ -343,20 +349,12 @@ class _Flow:
                 self._between_groups = connection.between_groups
                 window.resize(connection.in_flight)
                 self._trial = Trial(connection.first_pages, connection.model)
-                self._steer(window, connection)
+                if (pilot := connection.pilot(window, self._telemetry)) is not None:
+                    self._loops.append(self._spawn(pilot.run(lambda: not self._trial.open)))
             with self._telemetry.timed("window"):
                 await window.acquire(len(page.picture.image))
             self._telemetry.in_flight = window.pages
-            self._spawn(self._read(opened, page, connection, window))
-
-    def _steer(self, window: Window, connection: Connection) -> None:
-        if connection.gauges is None:
-            return
-        control = None
-        if connection.max_in_flight is not None:
-            control = WindowControl(initial=connection.in_flight, maximum=connection.max_in_flight)
-        pilot = Pilot(window, self._telemetry, control, connection.gauges)
-        self._loops.append(self._spawn(pilot.run(lambda: not self._trial.open)))
+            self._spawn_last(self._read(opened, page, connection, window))
 
     async def _read(self, opened: OpenDocument, page: PageToRead, connection: Connection, window: Window) -> None:
         size = len(page.picture.image)
@@ -378,8 +376,7 @@ class _Flow:
         except Exception:
             ids = {"document_id": opened.document.document_id, "page": page.picture.page}
             logger.exception("page %d of %r", page.picture.page, opened.document.url, extra=ids)
-            surprise = PageError(Reason.INTERNAL_ERROR)
-            record = self._maker.failed(opened, page.picture.page, surprise, page.started_at)
+            record = self._maker.failed(opened, page.picture.page, PageError(Reason.INTERNAL_ERROR), page.started_at)
         finally:
             window.release(size)
             self._telemetry.in_flight = window.pages

@@ -8,12 +8,14 @@ a side box when they do not stand on the text's own lines.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from operator import attrgetter
 from statistics import median
 
+from pdfocr_core.layout.captions import is_caption
 from pdfocr_core.layout.model import Line, text_height
 from pdfocr_core.layout.rows import Row, group_rows
 
@@ -24,6 +26,10 @@ CROSSING_SHARE = 0.2  # of the narrower lines, at most so many may cross a gutte
 EDGE_SHARE = 0.12  # gutters are looked for in the middle of the region only
 GUTTER_HEIGHTS = 0.25  # narrowest gutter, in line heights
 BOX_MARGIN = 0.2  # detected boxes are larger than their text by about this many line heights on either side
+# A line crosses a gutter when it reaches this far beyond the gutter's middle on both sides. Boxes of long lines that were
+# recognised often end in the gutter, sometimes in the next column; those of short pieces and of text layers are exact.
+OVERHANG_SHARE = 0.05  # of the line's width, …
+OVERHANG_HEIGHTS = (0.15, 1.0)  # … within these bounds, in line heights
 COLUMN_HEIGHTS = 7.0  # narrowest column of prose, in line heights
 FILLED_SHARE = 0.5  # lines of prose fill at least this much of their column in the median
 ALIGNED_SHARE = 0.7  # rows beside running text stand on its lines this often only in tables
@@ -33,6 +39,9 @@ MAX_NESTED = 2  # gutters looked for within the side of a gutter, to tell column
 MAX_TRIES = 6
 MAX_DEPTH = 16
 BLOCK_GAP_HEIGHTS = 0.8
+STOREY_HEIGHTS = 2.0  # white between two storeys of columns, in line heights
+
+_SENTENCE_END = re.compile(r"[.!?:;\u3002\uff01\uff1f][\"'\u201d\u2019)\]]*\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +81,8 @@ def _cut(lines: Sequence[Line], right_to_left: bool, depth: int) -> Iterator[Seq
     if bands is not None:
         for band in bands:
             if not band.crossing and len(band.left) >= 2 and len(band.right) >= 2:
-                sides = (band.right, band.left) if right_to_left else (band.left, band.right)
-                for side in sides:
-                    yield from _cut(side, right_to_left, depth + 1)
+                for part in _storeys(band, height, right_to_left):
+                    yield from _cut(part, right_to_left, depth + 1)
             else:
                 yield from _cut(band.lines(), right_to_left, depth + 1)
         return
@@ -84,6 +92,48 @@ def _cut(lines: Sequence[Line], right_to_left: bool, depth: int) -> Iterator[Seq
         return
     yield from _cut(above, right_to_left, depth + 1)
     yield from _cut(below, right_to_left, depth + 1)
+
+
+def _storeys(band: _Band, height: float, right_to_left: bool) -> Iterator[list[Line]]:
+    """The columns of a band one after the other; in two storeys where white parts them and the text says so.
+
+    References often stand below a text, both in two columns. The text goes on at the top of the second column then, not
+    below the white: a sentence breaks off above it, the second column begins in the middle of one.
+    """
+    first, second = (band.right, band.left) if right_to_left else (band.left, band.right)
+    for bottom in _white(band.lines(), height):
+        first_above, first_below = _parted(first, bottom)
+        second_above, second_below = _parted(second, bottom)
+        if not (first_above and first_below and second_above and second_below):
+            continue
+        breaks_off = not _ends_a_sentence(first_above[-1]) and _ends_a_sentence(first_below[-1])
+        # A figure with its caption below would be white too.
+        other_text = not first_below[0].text[:1].islower() and not is_caption(first_below[0].text)
+        if breaks_off and other_text and second_above[0].text[:1].islower():
+            yield from (first_above, second_above, first_below, second_below)
+            return
+    yield from (first, second)
+
+
+def _ends_a_sentence(line: Line) -> bool:
+    return bool(_SENTENCE_END.search(line.text.rstrip()))
+
+
+def _white(lines: Sequence[Line], height: float) -> Iterator[float]:
+    """Lower ends of the white strips that run across all the lines, from top to bottom."""
+    ordered = sorted(lines, key=attrgetter("y0"))
+    covered = ordered[0].y1
+    for line in ordered[1:]:
+        if line.y0 - covered >= STOREY_HEIGHTS * height:
+            yield line.y0
+        covered = max(covered, line.y1)
+
+
+def _parted(lines: Sequence[Line], at: float) -> tuple[list[Line], list[Line]]:
+    """What stands above a height and what below, each from top to bottom."""
+    ordered = sorted(lines, key=attrgetter("middle"))
+    count = sum(line.middle < at for line in ordered)
+    return ordered[:count], ordered[count:]
 
 
 def _has_neighbours(lines: Sequence[Line]) -> bool:
@@ -109,7 +159,7 @@ def _banded(lines: Sequence[Line], height: float, nested: int = MAX_NESTED) -> l
         return None
     ordered = sorted(lines, key=lambda line: line.y0 + line.y1)
     for gutter in _candidates(narrow, left, right, height):
-        bands = _bands(ordered, gutter.at, 0.15 * height)
+        bands = _bands(ordered, gutter.at, height)
         if any(_is_two_columns(band, height, nested) for band in bands if not band.crossing):
             return bands
     return None
@@ -135,10 +185,12 @@ def _candidates(narrow: Sequence[Line], left: float, right: float, height: float
     return found[:MAX_TRIES]
 
 
-def _bands(ordered: Sequence[Line], at: float, margin: float) -> list[_Band]:
+def _bands(ordered: Sequence[Line], at: float, height: float) -> list[_Band]:
     bands: list[_Band] = []
     band: _Band | None = None
+    least, most = (bound * height for bound in OVERHANG_HEIGHTS)
     for line in ordered:
+        margin = max(least, min(most, OVERHANG_SHARE * line.width)) if line.score < 1 else least
         crossing = line.x0 < at - margin and line.x1 > at + margin
         if band is None or band.crossing != crossing:
             band = _Band(crossing, [], [])
@@ -160,7 +212,7 @@ def _is_two_columns(band: _Band, height: float, nested: int) -> bool:
     if not any(prose):
         return False
     text, box = (left, right) if prose[0] else (right, left)
-    rows = group_rows(box)
+    rows = group_rows(box, with_raised=False)
     by_chance = ALIGNED_SHARE if len(rows) >= 2 * MIN_SIDE else 0.5 * ALIGNED_SHARE
     return len(rows) >= MIN_SIDE and _aligned_share(rows, text, height) < by_chance
 

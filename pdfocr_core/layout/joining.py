@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from pdfocr_core.layout.model import Line
 
-__all__ = ["join_lines", "part_at_marks", "without_marks", "words_of"]
+__all__ = ["UNSPACED", "join_lines", "part_at_marks", "without_marks", "words_of"]
 
 # PDFium puts U+FFFE or U+0002 where a line ends in a hyphen; U+00AD is the soft hyphen, which is never meant to stay.
 _SOFT = "\u00ad"
@@ -25,8 +25,10 @@ _FIRST_WORD = re.compile(r"[^\W\d_]+")
 _WORD = re.compile(r"[^\W_]+(?:[-\u2010'\u2019][^\W_]+)*")
 _BROKEN = re.compile(rf"\b[^\W_]+(?:[-\u2010]\s*\n|[{_MARKS}])\s*[^\W_]+")
 SHORT_WORD = 3  # "of", "the", "by": as a middle part they speak for a compound
+LONG_WORD = 4  # shorter ones are often parts of words: "in-" before "formation"
+_FIRST_PARTS = frozenset({"self", "well", "quasi"})  # compounds with these keep their hyphen nearly always
 # Scripts that put no space between words.
-_UNSPACED = re.compile(r"[\u2e80-\u30ff\u31f0-\u31ff\u3400-\u9fff\uf900-\ufaff\uff01-\uffef]")
+UNSPACED = re.compile(r"[\u2e80-\u30ff\u31f0-\u31ff\u3400-\u9fff\uf900-\ufaff\uff01-\uffef]")
 
 
 def words_of(texts: Iterable[str]) -> frozenset[str]:
@@ -81,7 +83,7 @@ def join_lines(first: str, second: str, known: frozenset[str] = frozenset()) -> 
     first = _STAND_IN_AT_END.sub("-", first)
     if first[-1] in "-\u2010" and len(first) > 1 and first[-2].isalnum() and second[0].isalnum():
         return first[:-1] + second if _is_broken_word(first, second, known) else first + second
-    if _UNSPACED.match(first[-1]) and _UNSPACED.match(second[0]):
+    if UNSPACED.match(first[-1]) and UNSPACED.match(second[0]):
         return first + second
     return f"{first} {second}"
 
@@ -103,5 +105,7 @@ def _is_broken_word(first: str, second: str, known: frozenset[str]) -> bool:
     hyphens = len(_HYPHEN.findall(first.rsplit(maxsplit=1)[-1][:-1]))
     if hyphens > 1 or (hyphens == 1 and len(before) <= SHORT_WORD):
         return False
+    if len(after) >= LONG_WORD and (before in _FIRST_PARTS or (len(before) >= LONG_WORD and {before, after} <= known)):
+        return False  # "high-" before "resolution" where the page has both words
     # "low-" before "level" where the page has "low", "level" and "low-intensity".
     return not {before, after, f"{before}-"} <= known

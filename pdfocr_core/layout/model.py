@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from statistics import median
 
-__all__ = ["Line", "PageText", "Rulings", "Segment", "is_right_to_left", "text_height"]
+__all__ = ["Line", "PageText", "Rulings", "Segment", "is_right_to_left", "is_sideways", "text_height"]
 
 # Hebrew, Arabic and their neighbours, with their presentation forms.
 _RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
@@ -87,6 +87,11 @@ def text_height(lines: Iterable[Line]) -> float:
     for line in lines:
         heights += [line.y1 - line.y0] * (1 + len(line.text) // 20)
     return max(median(heights), 1e-6) if heights else 1.0
+
+
+def is_sideways(line: Line) -> bool:
+    """Whether a line stands on its side; one or two characters are higher than wide anyway."""
+    return len(line.text) > 2 and line.height > 2 * line.width
 
 
 def is_right_to_left(text: str) -> bool:

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
 
+from pdfocr_core.layout.captions import is_caption
+from pdfocr_core.layout.items import Nesting, is_item, with_plain_mark
 from pdfocr_core.layout.joining import join_lines
 from pdfocr_core.layout.rows import Row
 
 __all__ = ["Paragraph", "join_across_blocks", "to_paragraphs"]
 
-_ITEM = re.compile(r"(?:[•◦▪■●○‣·∙*\u2013\u2014-]|\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})[.)])\s+\S")
-_BULLET = re.compile(r"[•◦▪■●○‣·∙]\s*(?=\S)")
 _SENTENCE_END = re.compile(r"[.!?:;\u3002\uff01\uff1f][\"'\u201d\u2019)\]]*\Z")
 PITCH_SLACK = 1.35  # rows further apart than this many usual pitches are parted
 SAME_SIZE = 0.72
+MOST_BETWEEN = 3  # tables and captions between the two parts of one paragraph
 
 
 @dataclass(slots=True)
@@ -51,18 +52,24 @@ def to_paragraphs(rows: Sequence[Row], known: frozenset[str]) -> list[Paragraph]
     paragraphs: list[Paragraph] = []
     previous: Row | None = None
     item_start: float | None = None
+    nesting = Nesting()
     for row in rows:
-        text = _BULLET.sub("- ", row.text, count=1) if _BULLET.match(row.text) else row.text
+        text = with_plain_mark(row.text)
         close = previous is not None and _is_close(previous, row, usual_pitch)
-        is_item = bool(_ITEM.match(row.text))
-        if previous is not None and close and not is_item and _runs_on(previous, row, left, right, item_start):
+        ended = previous is None or item_start is not None or bool(_SENTENCE_END.search(previous.text))
+        item = is_item(row.text, after_sentence=ended)
+        begins = item or _begins_caption(previous, row, right)
+        if previous is not None and close and not begins and _runs_on(previous, row, left, right, item_start):
             last = paragraphs[-1]
             last.text = join_lines(last.text, text, known)
             last.rows += 1
         else:
-            apart = not close or (not is_item and _starts_paragraph(paragraphs[-1], previous, row))
-            paragraphs.append(Paragraph(text, row.height, apart=apart, in_cells=row.cells > 1))
-            item_start = row.x0 if is_item else None
+            apart = not close or (not item and (begins or _starts_paragraph(paragraphs[-1], previous, row)))
+            if not item:
+                nesting.end()
+            indent = nesting.indent(row.x0, text, row.height) if item else ""
+            paragraphs.append(Paragraph(indent + text, row.height, apart=apart, in_cells=row.cells > 1))
+            item_start = row.x0 if item else None
         paragraphs[-1].full = row.x1 >= right - 2.0 * row.height and row.cells == 1
         previous = row
     return paragraphs
@@ -79,6 +86,13 @@ def _starts_paragraph(last: Paragraph, previous: Row | None, row: Row) -> bool:
     """Whether a row close below another begins a new paragraph of prose rather than a line of a list or an address."""
     indented = previous is not None and row.x0 - previous.x0 > 0.8 * row.height and not last.in_cells
     return (indented or last.rows > 1) and bool(_SENTENCE_END.search(last.text))
+
+
+def _begins_caption(previous: Row | None, row: Row, right: float) -> bool:
+    """Whether a caption begins in this row; a sentence that has just come to "Table 2." goes on instead."""
+    if not is_caption(row.text):
+        return False
+    return previous is None or bool(_SENTENCE_END.search(previous.text)) or previous.x1 < right - 4 * previous.height
 
 
 def _runs_on(previous: Row, row: Row, left: float, right: float, item_start: float | None) -> bool:
@@ -98,17 +112,34 @@ def _runs_on(previous: Row, row: Row, left: float, right: float, item_start: flo
 
 
 def join_across_blocks(paragraphs: Sequence[Paragraph], known: frozenset[str]) -> list[Paragraph]:
-    """Join a paragraph with its rest at the top of the next column, and the lines of a large heading."""
+    """Join a paragraph with its rest at the top of the next column, and the lines of a large heading.
+
+    A figure or table with its caption may stand between the two parts.
+    """
     joined: list[Paragraph] = []
     for paragraph in paragraphs:
-        last = joined[-1] if joined else None
-        if last is not None and _goes_on(last, paragraph):
+        last = next((item for item in _before(joined) if _goes_on(item, paragraph)), None)
+        if last is not None:
             last.text = join_lines(last.text, paragraph.text, known)
             last.rows += paragraph.rows
             last.full = paragraph.full
         else:
             joined.append(paragraph)
     return joined
+
+
+def _before(joined: Sequence[Paragraph]) -> Iterator[Paragraph]:
+    """What a paragraph may go on from: the last one, and the last running text before a table or caption."""
+    for item in reversed(joined[-MOST_BETWEEN - 1 :]):
+        if item is joined[-1] or not (_is_float(item) or item.heading):
+            yield item
+        if not _is_float(item):
+            return
+
+
+def _is_float(paragraph: Paragraph) -> bool:
+    """Whether it is a table, which has no height, or a caption."""
+    return not paragraph.height or is_caption(paragraph.text)
 
 
 def _goes_on(last: Paragraph, paragraph: Paragraph) -> bool:
@@ -129,5 +160,5 @@ def _goes_on(last: Paragraph, paragraph: Paragraph) -> bool:
         sizes[0] >= SAME_SIZE * sizes[1]
         and not _SENTENCE_END.search(last.text)
         and paragraph.text[:1].islower()
-        and not _ITEM.match(paragraph.text)
+        and not is_item(paragraph.text, after_sentence=True)
     )

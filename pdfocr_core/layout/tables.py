@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from heapq import nlargest
 from statistics import median
 
+from pdfocr_core.layout.cells import cell_html, table_html
 from pdfocr_core.layout.grid import Cell, cells_by_field
-from pdfocr_core.layout.joining import join_lines
 from pdfocr_core.layout.model import Line, Rulings, Segment
-from pdfocr_core.layout.rows import group_rows
 
 __all__ = ["Table", "find_tables"]
 
-_ENTITY = re.compile(r"&(?=#?\w{1,32};)")
 MOST_STROKES = 500  # of each direction, the longest; where there are more, the short ones are hatching
 MOST_FIELDS = 5000  # a finer grid is graph paper
 MOST_LINES = 10  # cells with more in the median are columns of running text between rules
@@ -126,21 +123,14 @@ def _html(lines: Sequence[Line], xs: list[float], ys: list[float], strokes: Ruli
     rows = []
     for top in tops:
         starting = sorted((cell for cell in texts if cell.top == top), key=lambda cell: cell.left)
-        rows.append("<tr>" + "".join(_cell_html(cell, tops, lefts, texts[cell]) for cell in starting) + "</tr>")
-    return "\n".join(["<table>", *rows, "</table>"])
+        rows.append([_written(cell, tops, lefts, texts[cell]) for cell in starting])
+    return table_html(rows)
+
+
+def _written(cell: Cell, tops: Sequence[int], lefts: Sequence[int], lines: Sequence[Line]) -> str:
+    rows = sum(cell.top <= top <= cell.bottom for top in tops)
+    return cell_html(lines, rows, sum(cell.left <= left <= cell.right for left in lefts))
 
 
 def _interval(edges: Sequence[float], value: float) -> int:
     return max(0, sum(edge < value for edge in edges) - 1)
-
-
-def _cell_html(cell: Cell, tops: Sequence[int], lefts: Sequence[int], lines: Sequence[Line]) -> str:
-    text = ""
-    for row in group_rows(lines):
-        text = join_lines(text, row.text)
-    # Only what a reader of HTML would take for markup is escaped.
-    text = _ENTITY.sub("&amp;", text).replace("<", "&lt;")
-    rows = sum(cell.top <= top <= cell.bottom for top in tops)
-    columns = sum(cell.left <= left <= cell.right for left in lefts)
-    spans = (f' rowspan="{rows}"' if rows > 1 else "") + (f' colspan="{columns}"' if columns > 1 else "")
-    return f"<td{spans}>{text}</td>"

@@ -52,6 +52,7 @@ class OlmocrImport:
         lost: documents of finished items without a result: olmOCR discarded them and said nothing.
         unfinished: documents of items that olmOCR had not finished.
         changed: documents that were written again after olmOCR had read them.
+        left: of these, those that `keep_changed` would take and that an earlier import has left for the next run.
         mixed: members of archives that olmOCR confuses with each other.
         absent: imported documents whose source is not there any more.
         missing: documents without a result whose source is not there either.
@@ -67,6 +68,7 @@ class OlmocrImport:
     lost: list[str] = field(default_factory=list)
     unfinished: list[str] = field(default_factory=list)
     changed: list[str] = field(default_factory=list)
+    left: list[str] = field(default_factory=list)
     mixed: list[str] = field(default_factory=list)
     absent: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
@@ -172,6 +174,7 @@ class _Sorter:
     ) -> None:
         self._known, self._sources, self._looked, self._report = known, sources, looked, report
         self._keep_changed = keep_changed
+        self._pending = _pending(workspace) if keep_changed else set()
         self._urls = {row.url for row in workspace.read_index()} if any(p.absent for p in looked.values()) else set()
         self._seen: set[str] = set()
 
@@ -196,11 +199,13 @@ class _Sorter:
         if document.document_id in self._seen:
             return
         self._seen.add(document.document_id)
-        if self._known.holds_document(document):
-            self._report.known += 1
-            return
         modified = point.modified
         stale = result is not None and modified is not None and modified > result.read_before
+        if self._known.holds_document(document):
+            self._report.known += 1
+            if stale and document.document_id in self._pending:
+                self._report.left.append(document.url)
+            return
         if result is not None and document.url in point.mixed:
             why = self._report.mixed
         elif stale and not self._keep_changed:
@@ -240,6 +245,12 @@ class _Sorter:
         plan.taken.append((document, result.source))
         self._report.imported.append(document.url)
         self._report.pages += result.pages
+
+
+def _pending(workspace: Workspace) -> set[str]:
+    """Documents of the index that nothing has read yet."""
+    ended = {stored.name.rpartition("/")[2].removesuffix(".jsonl") for stored in workspace.store.list("status")}
+    return {row.document_id for row in workspace.read_index() if row.group not in ended}
 
 
 def _write(

@@ -76,11 +76,11 @@ def assemble(
 
 
 def _without_raw(record: DocumentRecord | PageRecord) -> DocumentRecord | PageRecord:
-    """Nothing is made of the answer as it came, and it would double what a long document takes."""
+    """Nothing is made here of the answer as it came and of lines, and they would double what a long document takes."""
     if not isinstance(record, PageRecord):
         return record
     # Built as it is: a copy would bring a set of its fields' names along, of two kilobytes.
-    return PageRecord.model_construct(_NO_NAMES, **{**record.__dict__, "raw": None})
+    return PageRecord.model_construct(_NO_NAMES, **{**record.__dict__, "raw": None, "lines": None})
 
 
 def write_documents(workspace: Workspace, key: str, assembled: Assembled) -> None:

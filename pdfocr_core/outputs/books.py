@@ -25,6 +25,7 @@ __all__ = ["LONG_TOKENS", "Books", "read_books"]
 LONG_TOKENS = 32_768
 """Documents with more output tokens count as long; the same bound as olmOCR's."""
 LISTED = 10
+_WELL = frozenset({DocumentStatus.OK, DocumentStatus.FILTERED})
 _AHEAD = 16  # status files asked for at the same time in an object store
 
 
@@ -94,8 +95,13 @@ class Books:
 
     @property
     def not_ok(self) -> int:
-        """Documents that ended otherwise than `ok`."""
-        return sum(number for status, number in self.by_status.items() if status != DocumentStatus.OK)
+        """Documents that ended otherwise than they should: neither `ok` nor left out by a filter, as was asked."""
+        return sum(number for status, number in self.by_status.items() if status not in _WELL)
+
+    @property
+    def filtered(self) -> int:
+        """Documents that a filter left out."""
+        return self.by_status.get(DocumentStatus.FILTERED.value, 0)
 
     @property
     def pages_per_second(self) -> float | None:
@@ -242,7 +248,7 @@ class _Tally:
         if row.completion_tokens > LONG_TOKENS:
             self._longest.add((row.completion_tokens,), row)
         bad = row.pages_failed + row.pages_fallback / 2
-        if row.status is not DocumentStatus.OK or bad:
+        if row.status not in _WELL or bad:
             # A document of which nothing came is worse than any with pages.
             self._worst.add((not row.pages or row.status is DocumentStatus.FAILED, bad / max(row.pages, 1), bad), row)
 

@@ -34,15 +34,18 @@ def dolma_document(document: DocumentRecord, pages: Sequence[PageRecord], *, mod
     """Assemble one document from its page records, which must be complete and in page order.
 
     Spans in `pdf_page_numbers` are code points into `text`; a page's span includes its closing newline. A page without
-    text, blank or failed, has an empty span, so later pages never move.
+    text, blank or failed, has an empty span, so later pages never move. The document's day is the one on which its last
+    page was read, or `today` where the records do not say.
     """
     text, spans = _join(pages)
+    # Not the day of writing: made again from the same records, after a kill or on request, a file has the same bytes.
+    day = max((page.finished_at for page in pages), default="")[:10] or today.isoformat()
     return {
         "id": document.document_id,
         "text": text,
         "source": SOURCE,
-        "added": today.isoformat(),
-        "created": today.isoformat(),
+        "added": day,
+        "created": day,
         "metadata": {
             "Source-File": document.url,
             "olmocr-version": f"{SOURCE}-{pdfocr_core.__version__}",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from pdfocr_core.errors import remedy_for
@@ -62,8 +63,11 @@ class Failures:
         return sorted(self._found.values(), key=lambda one: (one.kind, -one.count, one.reason))
 
 
-def retry_command(workspace: str, failure: Failure) -> str:
-    """What reads again the documents and pages with this reason; empty for what no retry would change."""
+def retry_command(workspace: str, failure: Failure, options: Sequence[str] = ()) -> str:
+    """What reads again the documents and pages with this reason; empty for what no retry would change.
+
+    `options` say who reads.
+    """
     if not failure.reason or failure.status in (DocumentStatus.FILTERED, DocumentStatus.SKIPPED):
         return ""
-    return f"pdfocr retry {shlex.quote(workspace)} --reason {failure.reason}"
+    return shlex.join(["pdfocr", "retry", workspace, "--reason", failure.reason, *options])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pdfocr_core
+from pdfocr_core.errors import is_filtered
 from pdfocr_core.outputs.books import Books
 from pdfocr_core.outputs.distributions import Distributions
 from pdfocr_core.outputs.failures import Failures, retry_command
@@ -83,8 +85,9 @@ def render_html(
     distributions: Distributions,
     failures: Failures,
     views: list[PageView],
+    retry_options: Sequence[str] = (),
 ) -> str:
-    """The whole file."""
+    """The whole file; `retry_options` say in its commands who reads."""
     pages = {"ok": books.pages_ok, "fallback": books.pages_fallback, "blank": books.pages_blank}
     pages["failed"] = books.pages_failed
     ended = books.documents - books.pending
@@ -116,7 +119,7 @@ def render_html(
             prices=prices,
             projection=books.projection(prices),
             charts=[(title, chart) for title, chart in charts if "<rect" in chart],
-            failures=[(failure, retry_command(workspace, failure)) for failure in failures.listed()],
+            failures=[(failure, retry_command(workspace, failure, retry_options)) for failure in failures.listed()],
             views=[(kind, [view for view in views if view.kind == kind]) for kind in ("worst", "random", "best")],
         )
     )
@@ -134,11 +137,16 @@ def _verdict(books: Books) -> str:
         return f"{books.documents - books.pending:,} of {books.documents:,} documents have been read so far."
     if not books.not_ok and not books.pages_failed:
         fallback = f", {books.pages_fallback:,} of them from the text layer" if books.pages_fallback else ""
+        if books.filtered:
+            wanted = books.documents - books.filtered
+            return f"All {wanted:,} documents that no filter left out were read, {books.pages:,} pages{fallback}."
         return f"All {books.documents:,} documents were read, {books.pages:,} pages{fallback}."
-    why = ", ".join(f"{reason} {count:,}" for reason, count in _largest(books.by_reason, 3).items())
+    bad = {reason: count for reason, count in books.by_reason.items() if not is_filtered(reason)}
+    why = ", ".join(f"{reason} {count:,}" for reason, count in _largest(bad, 3).items())
+    left_out = f"; filters left out {books.filtered:,}" if books.filtered else ""
     return (
-        f"{books.documents - books.not_ok:,} of {books.documents:,} documents are ok, {books.not_ok:,} "
-        f"{'is' if books.not_ok == 1 else 'are'} not{f': {why}' if why else ''}."
+        f"{books.documents - books.not_ok - books.filtered:,} of {books.documents:,} documents are ok, {books.not_ok:,} "
+        f"{'is' if books.not_ok == 1 else 'are'} not{f': {why}' if why else ''}{left_out}."
     )
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections import Counter
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
 
 from pdfocr_core.outputs.books import Books, read_books
 from pdfocr_core.outputs.distributions import Distributions
@@ -19,7 +21,7 @@ from pdfocr_core.scratch import scratch_folder
 from pdfocr_core.sources.standing import Standing, standings_of
 from pdfocr_core.workspace import Workspace
 
-__all__ = ["Books", "Report", "books_of", "spreadsheet_cell", "write_report"]
+__all__ = ["Books", "Report", "books_of", "books_of_report", "spreadsheet_cell", "write_report"]
 
 _LONGEST_SIDE = 560  # of the report's pictures, in pixels
 
@@ -48,7 +50,12 @@ def books_of(workspace: Workspace) -> tuple[Books, list[StatusRow]]:
 
 
 def write_report(
-    workspace: Workspace, prices: Prices | None = None, *, pictures: PagePictures | None = None, pages: int = 0
+    workspace: Workspace,
+    prices: Prices | None = None,
+    *,
+    pictures: PagePictures | None = None,
+    pages: int = 0,
+    retry_options: Sequence[str] = (),
 ) -> Report:
     """Write the files of `report/`.
 
@@ -57,9 +64,11 @@ def write_report(
         prices: for the cost.
         pictures: draws the pages that are shown; without it there are none.
         pages: how many of the worst, the best and the random pages are shown.
+        retry_options: who reads, as options for the commands that the report shows.
     """
     prices = prices or Prices()
     before = _languages_before(workspace)
+    made_of = _made_of(workspace, prices, pages)
     distributions, failures = Distributions(), Failures()
     groups: dict[str, None] = {}
     standings = standings_of(workspace).by_document()
@@ -76,11 +85,32 @@ def write_report(
         views = _views(workspace, books, groups, pictures, pages) if pictures is not None and pages else []
         for file in (tables.csv_file, tables.parquet_file):
             workspace.write_report(file.name, file)
-    workspace.write_report("summary.json", (json.dumps(books.to_json(prices), indent=1) + "\n").encode())
-    html = render_html(workspace.url, books, prices, distributions, failures, views)
+    summary = books.to_json(prices) | {"made_of": made_of}
+    html = render_html(workspace.url, books, prices, distributions, failures, views, retry_options)
     workspace.write_report("index.html", html.encode("utf-8", "replace"))
+    # Last, since it says that all is there.
+    workspace.write_report("summary.json", (json.dumps(summary, indent=1) + "\n").encode())
     found, of = _coverage(views)
     return Report(books, before, of, found, views)
+
+
+def books_of_report(workspace: Workspace, prices: Prices, pages: int) -> Books | None:
+    """The books of a finished collection from its report; None when that would not come out the same.
+
+    Whether a group was read since it was written is for the caller to know.
+    """
+    try:
+        summary = json.loads(workspace.store.read("report/summary.json"))
+        stands = summary["made_of"] == _made_of(workspace, prices, pages) and summary["pending"] == 0
+        return Books(**{field.name: summary[field.name] for field in fields(Books)}) if stands else None
+    except (FileNotFoundError, ValueError, KeyError, TypeError):
+        return None  # none yet, or one of an earlier version
+
+
+def _made_of(workspace: Workspace, prices: Prices, pages: int) -> str:
+    """A digest of what a report depends on beside the groups themselves."""
+    parts = json.dumps([workspace.history(), prices, pages])
+    return hashlib.sha256(parts.encode()).hexdigest()
 
 
 def _languages_before(workspace: Workspace) -> dict[str, int] | None:

@@ -20,6 +20,7 @@ def status_row(
 ) -> StatusRow:
     """Judge one document by its record and its pages, which are complete when it opened."""
     count = Counter(page.status for page in pages)
+    confidences = [page.confidence for page in pages if page.confidence is not None]
     status, reason = _judge(document, count, max_page_error_rate)
     return StatusRow(
         document_id=document.document_id,
@@ -49,10 +50,16 @@ def status_row(
         },
         retries=dict(sorted(Counter(one.reason for page in pages for one in page.attempts if one.reason).items())),
         empty_pages=sum(page.status is PageStatus.OK and not page.text.strip() for page in pages),
+        confidence=_mean(confidences),
+        least_confidence=min(confidences, default=None),
         seconds=round(sum(one.seconds for page in pages for one in page.attempts), 3),
         periods=periods((page.started_at, page.finished_at) for page in pages),
         engine_id=document.engine_id,
     )
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return round(sum(values) / len(values), 4) if values else None
 
 
 def _of_first_failed(pages: Sequence[PageRecord]) -> str:

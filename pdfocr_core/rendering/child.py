@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from pdfocr_core.errors import DocumentError, Reason
-from pdfocr_core.rendering.model import Failure, OpenLimits, RenderOptions
+from pdfocr_core.rendering.model import Failure, LinesOfPage, OpenLimits, RenderOptions
 
 __all__ = ["EXIT_MEMORY", "main"]
 
@@ -72,11 +72,21 @@ def _sample(path: Path, password: str | None, pages: int, want_form: bool) -> It
     yield "item", sample_pdf(path, password, pages, want_form=want_form)
 
 
+def _searchable(
+    path: Path, kind: str, password: str | None, pages: dict[int, LinesOfPage], options: RenderOptions
+) -> Iterator[Reply]:
+    from pdfocr_core.rendering.searchable import make_searchable
+
+    for result in make_searchable(path, kind, password, pages, options):
+        yield ("ready", None) if result is None else ("item", result)
+
+
 _OPERATIONS: dict[str, Callable[..., Iterator[Reply]]] = {
     "open": _open,
     "render": _render,
     "count": _count,
     "sample": _sample,
+    "searchable": _searchable,
 }
 
 

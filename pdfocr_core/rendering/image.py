@@ -22,7 +22,7 @@ from pdfocr_core.rendering.model import Failure, RenderedPage, RenderOptions
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["check_size", "count_frames", "open_image", "render_image_pages"]
+__all__ = ["check_size", "count_frames", "full_frame", "needs_no_change", "open_image", "render_image_pages"]
 
 # Limits are ours, with their own reason codes; Pillow's would end in an exception of another kind.
 Image.MAX_IMAGE_PIXELS = None
@@ -132,6 +132,28 @@ def _render_frame(path: Path, image: Any, number: int, options: RenderOptions) -
     except Exception as error:  # noqa: BLE001 - decoders raise whatever they stumble over in damaged data
         return Failure(Reason.CORRUPT_IMAGE, f"Frame {number} cannot be decoded: {error}")
     return finish_page(number, pixels, options, flags=("truncated_image",) if truncated else ())
+
+
+def needs_no_change(image: Any) -> bool:
+    """Whether a picture is a JPEG that PDF readers show as we do: upright, grey or with the usual three colours."""
+    upright = image.getexif().get(_EXIF_ORIENTATION, 1) == 1
+    return image.format == "JPEG" and image.mode in ("L", "RGB") and upright
+
+
+def full_frame(path: Path, image: Any, number: int, options: RenderOptions) -> NDArray[np.uint8]:
+    """A frame in its full size on white paper, upright, as grey or RGB pixels.
+
+    Raises:
+        DocumentError: it is too large or too damaged.
+    """
+    try:
+        if _decode(image, number, options):
+            return _scaled(image, max(image.size))
+        with open_image(path) as again:
+            _decode_what_is_there(again, number, options)
+            return _scaled(again, max(again.size))
+    except _DAMAGE as error:
+        raise DocumentError(Reason.CORRUPT_IMAGE, f"Frame {number} cannot be decoded: {error}") from error
 
 
 def _decode(image: Any, number: int, options: RenderOptions) -> bool:

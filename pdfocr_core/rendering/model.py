@@ -5,15 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pdfocr_core.errors import Reason
+from pdfocr_core.layout.model import Line
 
 __all__ = [
     "DocumentSample",
     "Failure",
+    "LinesOfPage",
     "OpenLimits",
     "OpenedDocument",
     "Region",
     "RenderOptions",
     "RenderedPage",
+    "SearchablePdf",
     "TextLayerText",
 ]
 
@@ -89,6 +92,8 @@ class RenderOptions:
         want_figures: whether to say where pictures lie on a PDF page.
         crops: regions to cut out, instead of the whole picture: left, top, right, bottom, as fractions of it, turned.
         dpi: draw a PDF page at so many dots per inch, within `longest_side`; None for `longest_side` alone.
+        want_lines: whether the lines of a text layer are wanted too.
+        keep_margins: whether page numbers, running heads and stamps stay in the Markdown of a text layer.
     """
 
     longest_side: int
@@ -103,6 +108,8 @@ class RenderOptions:
     want_figures: bool = False
     crops: tuple[Region, ...] = ()
     dpi: int | None = None
+    want_lines: bool = False
+    keep_margins: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +122,7 @@ class TextLayerText:
         sound: whether it can stand for the page.
         reason: why it is not sound; empty when it is.
         image_share: part of the page's area that pictures cover, 0 to 1.
+        lines: in reading order where they were asked for; coordinates are fractions of the page as it is seen.
     """
 
     markdown: str
@@ -122,6 +130,7 @@ class TextLayerText:
     sound: bool
     reason: str
     image_share: float
+    lines: tuple[Line, ...] = ()
 
     @property
     def over_image(self) -> bool:
@@ -160,3 +169,31 @@ class RenderedPage:
     flags: tuple[str, ...] = ()
     figures: tuple[Region, ...] = ()
     crops: tuple[bytes, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LinesOfPage:
+    """What is to be written onto a page, invisibly.
+
+    Attributes:
+        lines: coordinates are fractions of the page as it is seen, once turned by `rotation`.
+        rotation: degrees counter-clockwise.
+    """
+
+    lines: tuple[Line, ...]
+    rotation: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SearchablePdf:
+    """A PDF with invisible text.
+
+    Attributes:
+        data: its bytes.
+        written: pages that got text.
+        own_text: pages that have sound text of their own and were left as they are.
+    """
+
+    data: bytes
+    written: tuple[int, ...]
+    own_text: tuple[int, ...]

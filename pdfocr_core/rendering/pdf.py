@@ -96,7 +96,7 @@ def _text_of(
     """The text layer where it is wanted or where a blank picture must be doubted, and the remarks that follow."""
     if not options.want_text and not (blank and has_letters(page)):
         return None, ()
-    text = read_text_layer(document, page)
+    text = read_text_layer(document, page, want_lines=options.want_lines, keep_margins=options.keep_margins)
     # Letters over a white scan are an old OCR's guess; letters over nothing should have been seen.
     lost = blank and text.characters > 0 and text.image_share == 0.0
     return text, ("blank_render",) if lost else ()

@@ -13,8 +13,9 @@ import asyncio
 import os
 import signal
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -24,11 +25,13 @@ from pdfocr_core.errors import DocumentError, PageError, Reason
 from pdfocr_core.rendering.model import (
     DocumentSample,
     Failure,
+    LinesOfPage,
     OpenedDocument,
     OpenLimits,
     Region,
     RenderedPage,
     RenderOptions,
+    SearchablePdf,
 )
 from pdfocr_core.rendering.worker import Clock, Clocks, Worker, WorkerLost
 from pdfocr_core.settings import RenderSettings
@@ -149,6 +152,8 @@ class RenderPool:
         want_figures: bool = False,
         crops: Sequence[Region] = (),
         dpi: int | None = None,
+        want_lines: bool = False,
+        keep_margins: bool = True,
     ) -> list[RenderedPage | PageError]:
         """Draws some pages of one document in one process; four to sixteen at a time cost least.
 
@@ -165,29 +170,27 @@ class RenderPool:
             want_figures: whether to say where pictures lie on a PDF page.
             crops: regions to cut out; see `RenderOptions`.
             dpi: draw a PDF page at so many dots per inch, within `longest_side`.
+            want_lines: whether the places of its own text's lines are wanted too.
+            keep_margins: whether page numbers, running heads and stamps stay in its own text.
 
         Returns:
             For each page number in turn the page, or why it could not be drawn.
         """
         settings = self._settings
-        options = RenderOptions(
+        options = replace(
+            self._options(),
             longest_side=longest_side or settings.longest_side_px,
-            min_short_side=settings.min_short_side_px,
             rotation=rotation,
             image_format=image_format or settings.image_format,
-            jpeg_quality=settings.jpeg_quality,
             allow_grey=settings.allow_grey if allow_grey is None else allow_grey,
             want_text=want_text,
-            max_image_pixels=settings.max_image_pixels,
-            max_decoded_bytes=self._max_decoded_bytes(),
             want_figures=want_figures,
             crops=tuple(crops),
             dpi=dpi,
+            want_lines=want_lines,
+            keep_margins=keep_margins,
         )
-        clocks = Clocks(
-            Clock("open_timeout_s", settings.open_timeout_s),
-            Clock("page_render_timeout_s", settings.page_render_timeout_s),
-        )
+        clocks = self._page_clocks()
 
         def arguments(pages: list[int]) -> tuple[Any, ...]:
             return path, kind, password, tuple(pages), options
@@ -196,6 +199,27 @@ class RenderPool:
         return [
             PageError(result.reason, result.detail) if isinstance(result, Failure) else result for result in results
         ]
+
+    async def searchable(
+        self, path: Path, kind: str, pages: Mapping[int, LinesOfPage], *, password: str | None = None
+    ) -> SearchablePdf:
+        """The document as a PDF with these lines as invisible text; all of it is in memory at the end.
+
+        Args:
+            path: the file.
+            kind: `pdf` or `image`, as `open` said.
+            pages: the lines, by page.
+            password: that opens the document.
+
+        Raises:
+            DocumentError: it cannot be written, or broke the process that tried.
+        """
+        arguments = (path, kind, password, dict(pages), self._options())
+        clocks = self._page_clocks()
+        result: SearchablePdf | Failure = await self._run(lambda ticket: _one(ticket, "searchable", arguments, clocks))
+        if isinstance(result, Failure):
+            raise DocumentError(result.reason, result.detail)
+        return result
 
     async def count_pages(self, paths: Sequence[str]) -> list[int | None]:
         """The pages of many files, in order; None where a file does not open."""
@@ -221,6 +245,27 @@ class RenderPool:
 
         batches = [list(paths[start : start + _COUNT_BATCH]) for start in range(0, len(paths), _COUNT_BATCH)]
         return [self._submit(_Ticket(), partial(count, batch)) for batch in batches]
+
+    def _options(self) -> RenderOptions:
+        settings = self._settings
+        return RenderOptions(
+            longest_side=settings.longest_side_px,
+            min_short_side=settings.min_short_side_px,
+            rotation=0,
+            image_format=settings.image_format,
+            jpeg_quality=settings.jpeg_quality,
+            allow_grey=settings.allow_grey,
+            want_text=False,
+            max_image_pixels=settings.max_image_pixels,
+            max_decoded_bytes=self._max_decoded_bytes(),
+        )
+
+    def _page_clocks(self) -> Clocks:
+        settings = self._settings
+        return Clocks(
+            Clock("open_timeout_s", settings.open_timeout_s),
+            Clock("page_render_timeout_s", settings.page_render_timeout_s),
+        )
 
     def _max_decoded_bytes(self) -> int:
         return int((self._settings.render_memory_mb << 20) * _DECODED_SHARE)

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
 import pypdfium2.raw as pdfium_c
 
 from pdfocr_core.layout.model import Line
+from pdfocr_core.layout.order import in_reading_order
 from pdfocr_core.layout.page import to_markdown
 from pdfocr_core.rendering.formfields import field_lines
 from pdfocr_core.rendering.images_on_page import image_share
 from pdfocr_core.rendering.model import TextLayerText
 from pdfocr_core.rendering.placing import Placer, placer
 from pdfocr_core.rendering.plausible import letters_in, why_unsound
+from pdfocr_core.rendering.strokes import page_rulings
 
 __all__ = ["has_letters", "page_lines", "read_text_layer"]
 
 # A gap of this many line heights inside a line separates the cells of a table or the columns of a page.
 _WIDE_GAP = 1.2
+# Characters of common fonts are half as wide as the line is high, on average.
+_WIDEST_CHARACTER = 0.6
 
 
 def has_letters(page: Any) -> bool:
@@ -32,7 +36,7 @@ def has_letters(page: Any) -> bool:
         textpage.close()
 
 
-def read_text_layer(document: Any, page: Any) -> TextLayerText:
+def read_text_layer(document: Any, page: Any, *, want_lines: bool = False, keep_margins: bool = True) -> TextLayerText:
     """The page's own text in reading order, with the values of its form fields, and whether it can be relied on."""
     place = placer(page)
     textpage = page.get_textpage()
@@ -45,8 +49,18 @@ def read_text_layer(document: Any, page: Any) -> TextLayerText:
     share = image_share(page)
     reason = why_unsound(text, share)
     width, height = page.get_size()
-    markdown = to_markdown(lines, width, height).markdown if lines else ""
-    return TextLayerText(markdown, letters_in(text), not reason, reason, share)
+    markdown = ""
+    if lines:
+        markdown = to_markdown(lines, width, height, page_rulings(page, place), keep_margins=keep_margins).markdown
+    places = _fractions(lines, width, height) if want_lines else ()
+    return TextLayerText(markdown, letters_in(text), not reason, reason, share, places)
+
+
+def _fractions(lines: Sequence[Line], width: float, height: float) -> tuple[Line, ...]:
+    return tuple(
+        Line(line.text, line.x0 / width, line.y0 / height, line.x1 / width, line.y1 / height)
+        for line in in_reading_order(lines)
+    )
 
 
 def page_lines(textpage: Any, place: Placer) -> Iterator[Line]:
@@ -68,11 +82,15 @@ def _line_parts(textpage: Any, content: str, start: int, place: Placer) -> Itera
     boxes = _rectangles(textpage, first, last - first + 1)
     if not boxes:
         return
-    if not _has_wide_gap(boxes):
-        box = _union(boxes)
-        yield Line(content.strip(), *place(*box))
-        return
-    yield from _cut_by_characters(textpage, content, start, place)
+    has_gap = _has_wide_gap(boxes)
+    parts = (
+        list(_cut_by_characters(textpage, content, start, place)) if has_gap or _is_stretched(boxes, content) else []
+    )
+    # The boxes of pieces tell the height of the print better than those of characters.
+    if has_gap or len(parts) > 1:
+        yield from parts
+    else:
+        yield Line(content.strip(), *place(*_union(boxes)))
 
 
 def _rectangles(textpage: Any, index: int, count: int) -> list[tuple[float, float, float, float]]:
@@ -90,6 +108,12 @@ def _has_wide_gap(boxes: list[tuple[float, float, float, float]]) -> bool:
         later[0] - earlier[2] > _WIDE_GAP * max(earlier[3] - earlier[1], later[3] - later[1]) or later[2] < earlier[0]
         for earlier, later in pairwise(boxes)
     )
+
+
+def _is_stretched(boxes: list[tuple[float, float, float, float]], content: str) -> bool:
+    """Whether the characters stand so far apart that wide gaps may lie inside what is drawn as one piece."""
+    left, bottom, right, top = _union(boxes)
+    return right - left > _WIDEST_CHARACTER * (top - bottom) * len(content)
 
 
 def _union(boxes: list[tuple[float, float, float, float]]) -> tuple[float, float, float, float]:

@@ -13,6 +13,8 @@ from typing import Any
 import httpx
 
 from pdfocr_core.errors import ConfigurationError, PageError, Reason
+from pdfocr_core.layout.placed import lines_in
+from pdfocr_core.records import TextLine
 from pdfocr_core.serving.endpoint import Endpoint
 
 __all__ = [
@@ -36,7 +38,7 @@ MOST_TOKENS = 10**9
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One completion. `seconds` runs from sending to the last byte."""
+    """One completion. `seconds` runs from sending to the last byte; `lines` are what the CPU engine adds to OpenAI's form."""
 
     text: str
     finish_reason: str | None
@@ -44,6 +46,7 @@ class Answer:
     completion_tokens: int
     seconds: float
     model: str
+    lines: tuple[TextLine, ...] = ()
 
 
 class Kind(Enum):
@@ -165,6 +168,7 @@ def _completion(endpoint: Endpoint, response: httpx.Response, seconds: float) ->
             completion_tokens=tokens_in(data.get("usage"), "completion_tokens"),
             seconds=seconds,
             model=str(data.get("model") or endpoint.model),
+            lines=lines_in(choice["message"]),
         )
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError):
         shown = endpoint.redact(response.text[:SHOWN_CHARACTERS])

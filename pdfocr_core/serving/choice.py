@@ -8,6 +8,7 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 
+from pdfocr_core.cpu_engine.models import choose_model
 from pdfocr_core.engines.engine import build_engine
 from pdfocr_core.engines.model import PROMPT_ALLOWANCE
 from pdfocr_core.engines.profile import Profile, check_licence, load_profile
@@ -25,7 +26,15 @@ from pdfocr_core.serving.vllm_version import VersionRange
 from pdfocr_core.serving.weights import cache_folder
 from pdfocr_core.settings import EngineKind, ServerSettings
 
-__all__ = ["Servers", "build_server", "check_settings", "choose_engine", "choose_profile", "model_to_load"]
+__all__ = [
+    "Servers",
+    "build_server",
+    "check_settings",
+    "choose_engine",
+    "choose_profile",
+    "model_to_load",
+    "revision_of",
+]
 
 _CANARY_TOKENS = 16
 _DEFAULT_MODEL = {EngineKind.CPU: "pdfocr-cpu", EngineKind.VLLM: "olmocr-2"}
@@ -87,7 +96,12 @@ def build_server(settings: ServerSettings, kind: EngineKind) -> InferenceServer:
         ConfigurationError: it cannot be as configured.
     """
     if kind is EngineKind.CPU:
-        return CpuServer(workers=settings.cpu_workers, ready_timeout_s=min(settings.ready_timeout_s, 300.0))
+        choose_model(settings.cpu_model)
+        return CpuServer(
+            workers=settings.cpu_workers,
+            model=settings.cpu_model,
+            ready_timeout_s=min(settings.ready_timeout_s, 300.0),
+        )
     if kind is EngineKind.REMOTE:
         if not settings.server_urls:
             raise ConfigurationError(
@@ -153,6 +167,11 @@ def _check_context(settings: ServerSettings, profile: Profile) -> None:
 
 def _directories(settings: ServerSettings) -> list[Path]:
     return [Path(settings.profiles_dir)] if settings.profiles_dir else []
+
+
+def revision_of(settings: ServerSettings, kind: EngineKind) -> str | None:
+    """Which weights read: the revision that the user names, or the CPU engine's own model."""
+    return choose_model(settings.cpu_model).identity if kind is EngineKind.CPU else settings.revision
 
 
 def model_to_load(settings: ServerSettings, profile: Profile) -> str:

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 
+from pdfocr_core.cpu_engine.models import DEFAULT_MODEL
 from pdfocr_core.serving.managed import Canary, ManagedServer
 
 __all__ = ["CpuServer"]
@@ -18,6 +19,7 @@ class CpuServer(ManagedServer):
 
     Args:
         workers: worker processes; 0 means one per core that this process may use.
+        model: what it reads with, a name or a directory.
         program: the command that serves, for those who bring their own; ours by default.
     """
 
@@ -25,6 +27,7 @@ class CpuServer(ManagedServer):
         self,
         *,
         workers: int = 0,
+        model: str = DEFAULT_MODEL,
         port: int | None = None,
         ready_timeout_s: float = 120.0,
         canary: Canary | None = None,
@@ -33,11 +36,15 @@ class CpuServer(ManagedServer):
     ) -> None:
         super().__init__("the CPU server", ready_timeout_s=ready_timeout_s, grace_s=5.0, port=port, canary=canary)
         self.workers = workers or usable_cores()
+        self._model = model
         self._program = list(program or (sys.executable, "-m", "pdfocr_core.cpu_engine"))
         self._env = dict(env or {})
 
     def command(self, port: int) -> list[str]:  # noqa: D102 - see ManagedServer
-        return [*self._program, "--host", "127.0.0.1", "--port", str(port), "--workers", str(self.workers)]
+        return [*self._program, "--host", "127.0.0.1", "--port", str(port), *self._reading()]
+
+    def _reading(self) -> list[str]:
+        return ["--workers", str(self.workers), "--model", self._model]
 
     def environment(self, api_key: str) -> Mapping[str, str]:  # noqa: D102 - see ManagedServer
         return {**self._env, KEY_VARIABLE: api_key}

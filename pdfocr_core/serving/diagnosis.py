@@ -8,10 +8,11 @@ from dataclasses import dataclass
 
 from pdfocr_core.errors import ConfigurationError, PdfocrError, ServerUnavailable
 
-__all__ = ["KILLED", "PORT_IN_USE", "death_of"]
+__all__ = ["GUARD_KILLED", "KILLED", "PORT_IN_USE", "death_of", "death_of_guard"]
 
 PORT_IN_USE = "port_in_use"
 KILLED = "killed"
+GUARD_KILLED = "guard_killed"
 SHOWN_LINES = 15
 
 
@@ -145,6 +146,15 @@ def death_of(name: str, code: int | None, tail: Sequence[str]) -> PdfocrError:
         return ServerUnavailable(f"{name} ended while starting ({ended}).{log}", remedy="Its log says why.")
     kind = ConfigurationError if cause.permanent else ServerUnavailable
     return kind(f"{name} {cause.message} ({ended}): {line[:300]}{log}", code=cause.code, remedy=cause.remedy)
+
+
+def death_of_guard(name: str) -> ServerUnavailable:
+    """The error for a server that was ended because its guard was killed, which says nothing about the server."""
+    return ServerUnavailable(
+        f"The process that looks after {name} was killed from outside while {name} was starting.",
+        code=GUARD_KILLED,
+        remedy="Look for what kills processes on this machine; the same command goes on from here.",
+    )
 
 
 def _find(tail: Sequence[str]) -> tuple[_Cause | None, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable
 
 from pdfocr_core.errors import ServerUnavailable
 from pdfocr_core.serving.endpoint import Endpoint
@@ -24,10 +25,13 @@ class KeepAlive:
     Args:
         server: whose life is kept; one that someone else runs is only waited for.
         restarts: how often in the whole run it may be started again.
+        ending: whether the run is about to end: a start would take longer than it has left.
     """
 
-    def __init__(self, server: InferenceServer, *, restarts: int = 5) -> None:
-        self._server = server
+    def __init__(
+        self, server: InferenceServer, *, restarts: int = 5, ending: Callable[[], bool] = lambda: False
+    ) -> None:
+        self._server, self._ending = server, ending
         self._budget = restarts
         self.restarts = 0
 
@@ -38,7 +42,7 @@ class KeepAlive:
             stuck: requests wait and nothing at all gets done, so its being alive is no excuse.
 
         Raises:
-            ServerUnavailable: the budget is spent.
+            ServerUnavailable: the budget is spent, or the run is ending.
             ConfigurationError: it cannot start any more as it is configured.
         """
         if not self._server.restartable:
@@ -56,6 +60,8 @@ class KeepAlive:
         return await self._restart("does not answer its health check")
 
     async def _restart(self, why: str) -> tuple[Endpoint, ...]:
+        if self._ending():
+            raise ServerUnavailable(f"The server {why} while the run was told to end.")
         log = "\n".join(f"    {line}" for line in self._server.tail(TAIL_LINES))
         while self.restarts < self._budget:
             self.restarts += 1

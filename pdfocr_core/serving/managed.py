@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 import httpx
 
 from pdfocr_core.errors import ConfigurationError, PdfocrError, ServerUnavailable
-from pdfocr_core.serving.diagnosis import KILLED, PORT_IN_USE, death_of
+from pdfocr_core.serving.diagnosis import GUARD_KILLED, KILLED, PORT_IN_USE, death_of, death_of_guard
 from pdfocr_core.serving.endpoint import Endpoint, free_port, hush_http_log
 from pdfocr_core.serving.process import ServerProcess, end_orphans
 from pdfocr_core.serving.server import InferenceServer
@@ -90,7 +90,8 @@ class ManagedServer(InferenceServer):
                     taken = error.code == PORT_IN_USE and self._fixed_port is None
                     # What was killed from outside may have done nothing wrong; too little memory shows at the second time.
                     killed += error.code == KILLED
-                    if not taken and (error.code != KILLED or killed > 1):
+                    excused = error.code == GUARD_KILLED or (error.code == KILLED and killed == 1)
+                    if not taken and not excused:
                         raise
                     logger.warning("%s Starting it again.", error)
                     self._port = None
@@ -185,6 +186,8 @@ class ManagedServer(InferenceServer):
         if self._interrupted.is_set():
             raise ServerUnavailable(f"{self.name} was stopped while starting.")
         if (code := process.poll()) is not None:
+            if process.lost_guard:
+                raise death_of_guard(self.name)
             raise death_of(self.name, code, process.tail())
         if time.monotonic() - started > self.ready_timeout_s:
             shown = "\n".join(f"    {line}" for line in process.tail(15))

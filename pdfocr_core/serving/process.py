@@ -101,6 +101,11 @@ class ServerProcess:
             self._pump.join(timeout=2.0)
         return code
 
+    @property
+    def lost_guard(self) -> bool:
+        """Whether the guard was killed, so that nothing is known of how the command would have ended."""
+        return self._guard is not None and (self._guard.poll() or 0) < 0
+
     def running(self) -> bool:
         """Whether it was started and has not ended."""
         return self._guard is not None and self.poll() is None

@@ -33,6 +33,7 @@ ORDERS = {
     "name": "url, position",
 }
 _IDENTITY = re.compile(r"[0-9a-f]{64}")
+LOW_CONFIDENCE = 0.9  # mean score of a page's lines, below which letters are likely to be wrong
 _AT_ONCE = 16  # status files fetched from an object store at the same time
 _SCHEMA = """
 CREATE TABLE documents (
@@ -264,14 +265,17 @@ def _tags(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _doubt(row: Mapping[str, Any]) -> float:
-    """How little the text should be trusted: a share of the pages, 0 when there is nothing to doubt.
+    """How little the text should be trusted, 0 when there is nothing to doubt.
 
-    No engine says how sure it is, so what can be seen counts: pages that failed (1 each), pages that have the PDF's own
-    text for want of a good answer (1/2), pages that are ok and empty (1/2), and pages that took more than one answer (1/4).
+    Pages that failed count 1 each, pages that have the PDF's own text for want of a good answer 1/2, pages that are ok and
+    empty 1/2, and pages that took more than one answer 1/4. Where the engine gives scores, a document with any page of a
+    low one is doubted by as much as its mean is short of certainty.
     """
     retried = sum(number for attempts, number in row.get("attempts", {}).items() if int(attempts) > 1)
     weight = row["pages_failed"] + (row["pages_fallback"] + row.get("empty_pages", 0)) / 2 + retried / 4
-    return float(weight / max(1, row["pages"]))
+    least, mean = row.get("least_confidence"), row.get("confidence")
+    unsure = 1 - mean if least is not None and mean is not None and least < LOW_CONFIDENCE else 0.0
+    return float(weight / max(1, row["pages"]) + unsure)
 
 
 def _batched(rows: Iterator[Any], size: int) -> Iterator[list[Any]]:

@@ -5,6 +5,7 @@
     data/<document>/document.js    one document and its pages in short
     data/<document>/<page>.js      one page's record
     data/<document>/<page>.jpg     its picture
+    data/<document>/<page>-1.png   its figures, where a run has cut them out
 
 Data are scripts that hand over JSON, since browsers let a page from disk run files beside it but not read them.
 """
@@ -27,6 +28,7 @@ from pdfocr_core.scratch import scratch_folder
 from pdfocr_core.store import StoreOpener, open_store
 from pdfocr_core.viewer.catalogue import Catalogue, Query
 from pdfocr_core.viewer.counterpart import Counterpart
+from pdfocr_core.viewer.figures import figure_name, figures_view
 from pdfocr_core.viewer.guarding import EXPORT_POLICY
 from pdfocr_core.viewer.pages import GroupCache, document_view, page_view
 from pdfocr_core.viewer.pictures import NoPicture, Pictures
@@ -119,7 +121,7 @@ def _rows(catalogue: Catalogue, most: int) -> Iterator[dict[str, Any]]:
 
 class _Writer:
     def __init__(self, workspace: Workspace, data: Path, painter: Pictures | None, other: Counterpart | None) -> None:
-        self._groups = GroupCache(workspace)
+        self._workspace, self._groups = workspace, GroupCache(workspace)
         self._data = data
         self._painter = painter
         self._other = other
@@ -147,12 +149,22 @@ class _Writer:
         for page, picture in zip(pages, drawn, strict=True):
             name = f"{identity}/{page.page}"
             other = self._other.of(row, page) if self._other else None
+            figures = self._write_figures(row, page)
             if isinstance(picture, NoPicture):
-                view = page_view(page, None, f"{picture} {picture.remedy}".strip(), other)
+                view = page_view(page, None, f"{picture} {picture.remedy}".strip(), other, figures)
             else:
                 (self._data / f"{name}.jpg").write_bytes(picture)
-                view = page_view(page, f"data/{name}.jpg", other=other)
+                view = page_view(page, f"data/{name}.jpg", "", other, figures)
             _deliver(self._data, name, view)
+
+    def _write_figures(self, row: dict[str, Any], page: PageRecord) -> list[dict[str, Any]]:
+        place = f"{row['document_id']}/{page.page}"
+        figures = figures_view(self._workspace, row, page, lambda number: f"data/{place}-{number}.png")
+        for number, figure in enumerate(figures, start=1):
+            if figure["src"]:
+                data = self._workspace.store.read(figure_name(self._workspace, row, page.page, number))
+                (self._data / f"{place}-{number}.png").write_bytes(data)
+        return figures
 
 
 def _deliver(data: Path, name: str, value: dict[str, Any]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pdfocr_core.records import DocumentRecord, PageRecord
@@ -91,7 +91,12 @@ def _summary(page: PageRecord) -> dict[str, Any]:
 
 
 def page_view(
-    page: PageRecord, image: str | None, problem: str = "", other: Mapping[str, Any] | None = None
+    page: PageRecord,
+    image: str | None,
+    problem: str = "",
+    other: Mapping[str, Any] | None = None,
+    figures: Sequence[Mapping[str, Any]] = (),
 ) -> dict[str, Any]:
-    """One page: its record, where its picture is or why there is none, and what it is compared with."""
-    return {"record": page.model_dump(mode="json"), "image": image, "image_problem": problem, "other": other}
+    """One page: its record, where its picture is or why there is none, what it is compared with, its figures."""
+    record = page.model_dump(mode="json")
+    return {"record": record, "image": image, "image_problem": problem, "other": other, "figures": list(figures)}

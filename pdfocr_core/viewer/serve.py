@@ -25,6 +25,7 @@ from pdfocr_core.scratch import scratch_folder
 from pdfocr_core.store import StoreOpener, open_store
 from pdfocr_core.viewer.catalogue import Catalogue, Query
 from pdfocr_core.viewer.counterpart import Counterpart
+from pdfocr_core.viewer.figures import figure_name, figures_view
 from pdfocr_core.viewer.guarding import Guarded
 from pdfocr_core.viewer.pages import GroupCache, document_view, page_view
 from pdfocr_core.viewer.pictures import NoPicture, Pictures
@@ -109,7 +110,7 @@ def build_app(
             catalogue = stack.enter_context(Catalogue(workspace, folder / "catalogue.sqlite"))
             pictures = stack.enter_context(Pictures(workspace, folder, passwords=passwords, opener=opener))
             state.other = stack.enter_context(Counterpart(compare, folder / "other.sqlite")) if compare else None
-            state.url, state.problem = workspace.url, ""
+            state.workspace, state.url, state.problem = workspace, workspace.url, ""
             state.every_s = REFRESH_S if workspace.store.local_root is not None else REFRESH_REMOTE_S
             state.catalogue, state.pictures, state.groups = catalogue, pictures, GroupCache(workspace)
             refreshing = asyncio.create_task(_keep_fresh(app))
@@ -126,6 +127,7 @@ def build_app(
             Route("/api/documents/{id}", _document),
             Route("/api/documents/{id}/pages/{page:int}", _record),
             Route("/api/documents/{id}/pages/{page:int}/image", _picture),
+            Route("/api/documents/{id}/pages/{page:int}/figures/{number:int}", _figure),
             Mount("/assets", StaticFiles(directory=assets())),
         ],
         middleware=[Middleware(Guarded)],
@@ -196,9 +198,23 @@ def _record(request: Request) -> Response:
     page = request.app.state.groups.group(row["group"]).page(row["document_id"], number) if row else None
     if row is None or page is None:
         return _not_there("There is no record of this page.")
-    image = f"api/documents/{row['document_id']}/pages/{number}/image"
+    here = f"api/documents/{row['document_id']}/pages/{number}"
     other = request.app.state.other
-    return JSONResponse(page_view(page, image, other=other.of(row, page) if other else None))
+    figures = figures_view(request.app.state.workspace, row, page, lambda figure: f"{here}/figures/{figure}")
+    return JSONResponse(page_view(page, f"{here}/image", "", other.of(row, page) if other else None, figures))
+
+
+def _figure(request: Request) -> Response:
+    row = _row(request)
+    if row is None:
+        return _not_there("There is no such document in this workspace.")
+    workspace: Workspace = request.app.state.workspace
+    name = figure_name(workspace, row, request.path_params["page"], request.path_params["number"])
+    try:
+        data = workspace.store.read(name)
+    except FileNotFoundError:
+        return _not_there("There is no such figure.")
+    return Response(data, media_type="image/png", headers={"Cache-Control": "private, max-age=300"})
 
 
 async def _picture(request: Request) -> Response:

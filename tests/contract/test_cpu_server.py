@@ -145,6 +145,13 @@ def test_the_answer_has_openais_form_and_counts_words(server: Server) -> None:
     assert body["model"] == "pdfocr-cpu"
     assert body["choices"][0]["finish_reason"] == "stop"
     assert body["usage"] == {"prompt_tokens": 0, "completion_tokens": words, "total_tokens": words}
+    lines = body["choices"][0]["message"]["pdfocr_lines"]
+    assert sum(len(line["text"].split()) for line in lines) == words
+    for line in lines:
+        assert line.keys() == {"text", "x0", "y0", "x1", "y1", "score"}
+        assert 0 <= line["x0"] < line["x1"] <= 1
+        assert 0 <= line["y0"] < line["y1"] <= 1
+        assert 0.5 <= line["score"] <= 1
     assert server.metric("generation_tokens_total") == before + words
 
 
@@ -309,4 +316,4 @@ def test_a_port_that_is_taken_ends_it_with_an_error() -> None:
             cwd=Path(__file__).parents[2],
         )
     assert result.returncode == 1
-    assert "address already in use" in result.stderr
+    assert "Address already in use. Name another one with --port" in result.stderr

@@ -20,6 +20,8 @@ from jsonschema.validators import validator_for
 from psycopg2 import ProgrammingError
 from psycopg2.extensions import make_dsn
 
+from pdfocr_core.settings import ReadSettings
+from pdfocr_dagster.resources import PageSettings
 from tests.dockerfile_rules import problems
 
 DOCKER = Path(__file__).parents[2] / "docker"
@@ -190,6 +192,33 @@ _GOOD = 'FROM debian:12.1\nRUN true\nUSER 10001\nHEALTHCHECK CMD ["true"]\nCMD [
 def test_each_rule_finds_what_it_is_for(good: str, bad: str) -> None:
     assert problems(_GOOD) == []
     assert len(problems(_GOOD.replace(good, bad))) == 1
+
+
+def _graces() -> dict[str, tuple[float, str | None]]:
+    """How long each deployment gives a run between SIGTERM and SIGKILL, and what it tells the run of that."""
+    code = _loaded("compose.yaml")["services"]["code"]
+    minutes = re.fullmatch(r"(\d+)m", code["stop_grace_period"])
+    assert minutes is not None
+    run = _loaded("kubernetes/values.yaml")["runLauncher"]["config"]["k8sRunLauncher"]["runK8sConfig"]
+    (task,) = json.loads((DOCKER / "ecs" / "task-definition.json").read_text(encoding="utf-8"))["containerDefinitions"]
+
+    def told(variables: list[dict[str, str]]) -> str | None:
+        return next((one["value"] for one in variables if one["name"] == "PDFOCR_STOP_GRACE_S"), None)
+
+    return {
+        "compose": (60.0 * int(minutes[1]), code["environment"].get("PDFOCR_STOP_GRACE_S")),
+        "kubernetes": (run["podSpecConfig"]["terminationGracePeriodSeconds"], told(run["containerConfig"]["env"])),
+        "ecs": (task["stopTimeout"], told(task["environment"])),
+    }
+
+
+def test_a_run_has_time_to_end_after_its_last_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, (killed_after_s, told) in _graces().items():
+        assert told is not None, f"{name} does not set PDFOCR_STOP_GRACE_S"
+        monkeypatch.setenv("PDFOCR_STOP_GRACE_S", told)
+        waits_s = PageSettings().settings().stop_grace_s
+        assert 30 <= waits_s <= killed_after_s - 20, name  # docs/deploy.md: what comes after the wait takes up to 20 s
+    assert ReadSettings().stop_grace_s <= 30 - 20  # the shortest notice of the clouds
 
 
 def _task_definition_problems(content: dict[str, Any]) -> str:

@@ -57,6 +57,8 @@ def test_the_wheel_holds_what_is_read_at_run_time(installed: Path) -> None:
     assert (installed / "pdfocr_core" / "py.typed").exists()
     assert (installed / "pdfocr_core" / "schemas" / "page_record.json").exists()
     assert (installed / "pdfocr_core" / "engines" / "profiles" / "pdfocr-cpu.yaml").exists()
+    weights = installed / "pdfocr_core" / "cpu_engine" / "weights"
+    assert {path.suffix for path in weights.iterdir()} == {".onnx", ".txt"}
     viewer = installed / "pdfocr_core" / "viewer" / "assets"
     for name in (
         "index.html",

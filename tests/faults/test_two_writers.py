@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import subprocess
 import sys
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from multiprocessing.synchronize import Barrier
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,7 @@ from pdfocr_core.settings import IndexSettings, ReadSettings
 from pdfocr_core.sources.index import update_index
 from pdfocr_core.testing.server import MODEL, FaultServer, fault_server
 from pdfocr_core.workspace import Workspace, line_of, open_workspace
+from pdfocr_dagster.runs import open_instance
 from tests.documents import write_collection, write_pdf
 from tests.faults.outcome import differences, outcome
 from tests.integration.conftest import Command
@@ -95,6 +98,31 @@ def test_two_commands_in_the_same_instant(pdfocr: Command, sources: Sources) -> 
     assert {code for code, _said in ends} <= {0, 3}, ends
     assert 0 in {code for code, _said in ends}, ends
     assert_whole(pdfocr, sources)
+
+
+def open_history(workspace: str, together: Barrier, found: multiprocessing.Queue[str | None]) -> None:
+    together.wait()
+    try:
+        with open_instance(workspace) as (instance, _home):
+            instance.get_runs(limit=1)
+    except Exception as error:  # noqa: BLE001 - whatever it is, the test shows it
+        found.put(repr(error))
+    else:
+        found.put(None)
+
+
+def test_commands_that_create_one_history_in_the_same_instant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("DAGSTER_HOME", raising=False)
+    forks = multiprocessing.get_context("fork")
+    for number in range(2):
+        together, found = forks.Barrier(3), forks.Queue()
+        arguments = (str(tmp_path / str(number)), together, found)
+        processes = [forks.Process(target=open_history, args=arguments, daemon=True) for _ in range(3)]
+        for process in processes:
+            process.start()
+        assert [found.get(timeout=120) for _ in processes] == [None] * 3
+        for process in processes:
+            process.join()
 
 
 def test_two_runs_that_know_nothing_of_each_other_read_one_group(pdfocr: Command, sources: Sources) -> None:

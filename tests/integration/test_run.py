@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import shlex
 import signal
 import time
 from collections.abc import Callable
@@ -55,14 +56,18 @@ def test_a_second_run_asks_nothing_and_a_new_file_is_one_new_group(pdfocr: Comma
         books = pdfocr.books()
         assert (books["groups"], books["documents"], books["pages_ok"], books["balanced"]) == (2, 4, 12, True)
         before = outputs(pdfocr.workspace)
+        report = pdfocr.workspace / "report" / "index.html"
+        written = report.stat().st_mtime_ns
 
         run(pdfocr, server, "--pages-per-group", 6)
         assert server.requests == 12
         assert outputs(pdfocr.workspace) == before
+        assert report.stat().st_mtime_ns == written, "it would say the same"
 
         write_pdf(sources / "more.pdf", ["one more"])
         run(pdfocr, server, "--pages-per-group", 6)
         assert server.requests == 13
+        assert report.stat().st_mtime_ns > written
         assert pdfocr.books()["groups"] == 3
         assert before.items() <= outputs(pdfocr.workspace).items()
 
@@ -201,6 +206,30 @@ def test_retry_reads_again_what_failed_and_only_that(pdfocr: Command) -> None:
         assert server.requests == 5
     written = [path for path in pdfocr.folder.rglob("*") if path.is_file() and path.parent != sources]
     assert not [path for path in written if b"lighthouse" in path.read_bytes()]
+
+
+def test_the_command_that_the_summary_shows_works_and_says_how_a_replaced_file_is_read(pdfocr: Command) -> None:
+    sources = write_collection(pdfocr.folder / "sources", documents=1, pages=1)
+    (sources / "broken.pdf").write_bytes(b"%PDF-1.7 and no more")
+    with counting_server() as server:
+        done = pdfocr.run(sources, *REMOTE, "--server", server.url, code=3)
+        (line,) = (line for line in done.stderr.splitlines() if "read again what failed" in line)
+        words = shlex.split(line.rpartition("only that: ")[2])
+        assert words[:3] == ["pdfocr", "retry", "workspace"]
+        assert server.url in words
+        write_pdf(sources / "broken.pdf", ["whole"])
+        done = pdfocr(*words[1:], code=3)
+        assert pdfocr.books()["by_reason"] == {"source_changed": 1}
+        assert "`pdfocr run` with the same sources reads it as it is now" in done.stderr
+        run(pdfocr, server)
+    books = pdfocr.books()
+    assert (books["by_status"], books["superseded"], books["balanced"]) == ({"failed": 1, "ok": 2}, 1, True)
+
+
+def test_a_run_of_what_is_not_there_leaves_no_empty_workspace(pdfocr: Command) -> None:
+    done = pdfocr.run(pdfocr.folder / "nothing", "--engine", "cpu", code=2)
+    assert "there is no such file or folder" in done.stderr
+    assert not pdfocr.workspace.exists()
 
 
 def test_a_run_that_fails_says_why(pdfocr: Command) -> None:

@@ -45,6 +45,29 @@ def workspace(tmp_path: Path) -> Workspace:
     return workspace
 
 
+def test_what_a_filter_left_out_is_neither_ok_nor_not_ok(tmp_path: Path) -> None:
+    workspace = open_workspace(str(tmp_path / "w"))
+    good, left_out = Document("/good.pdf", "1", pages=1), Document("/left-out.pdf", "1", pages=1)
+    add_group(workspace, {good: [made_page(good, 1)], left_out: "filtered_language"}, "00000000")
+    books = read_books(workspace)
+    assert (books.by_status, books.not_ok, books.filtered) == ({"filtered": 1, "ok": 1}, 0, 1)
+    assert books.worst == []
+    assert "2 of 2 ended, 0 not ok, 1 left out by filters" in _shown(workspace)
+    write_report(workspace)
+    html = workspace.store.read("report/index.html").decode()
+    assert "All 1 documents that no filter left out were read, 1 pages." in html
+    add_group(workspace, {Document("/bad.pdf", "1", pages=1): "truncated"}, "00000001")
+    write_report(workspace)
+    html = workspace.store.read("report/index.html").decode()
+    assert "1 of 3 documents are ok, 1 is not: truncated 1; filters left out 1." in html
+
+
+def _shown(workspace: Workspace) -> str:
+    console = Console(file=io.StringIO(), width=160)
+    console.print(status_tables(read_status(workspace)))
+    return console.file.getvalue()  # type: ignore[attr-defined]
+
+
 def test_totals(workspace: Workspace) -> None:
     books = read_books(workspace)
     assert (books.groups, books.groups_done, books.documents, books.pending, books.pages_pending) == (5, 4, 32, 1, 10)

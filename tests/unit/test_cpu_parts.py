@@ -127,11 +127,12 @@ def test_ink_under_the_text_makes_no_drawing() -> None:
         ("Начальник порта вёл книгу, в которую записывали каждое судно.", "ru"),
         ("港の長は帳面をつけていて、船が着いた日と船長の名前を書いた。", "ja"),
         ("港务长有一本簿子，记着每条船到来的日子和船长的名字。", "zh"),
+        ("Начальник порту вів книгу, до якої записували кожне судно та день його прибуття.", "uk"),
         ("1,234.50 17% 2021-03-04", None),
         ("", None),
     ],
 )
-def test_languages_are_told_by_script_and_small_words(text: str, language: str | None) -> None:
+def test_languages_are_told(text: str, language: str | None) -> None:
     assert guess_language(text) == language
 
 

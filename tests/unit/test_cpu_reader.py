@@ -65,6 +65,21 @@ def test_a_turned_page_asks_for_the_turn_that_sets_it_upright(reader: PageReader
     assert "harbour master" in again.markdown
 
 
+@pytest.mark.parametrize(("size", "factor"), [((800, 600), 1), ((2600, 600), 1), ((800, 600), 4)])
+def test_lines_lie_where_they_stand_on_the_picture_that_was_sent(
+    reader: PageReader, size: tuple[int, int], factor: int
+) -> None:
+    # Too thin, it is widened with white; too large, it is made smaller; too small, it grows.
+    page = drawn([(60, LETTER)], size).resize((factor * size[0], factor * size[1]))
+    lines = reader.read(encoded(page)).lines
+    assert [line.text for line in lines] == list(LETTER)
+    for number, line in enumerate(lines):
+        left, middle = 60 / size[0], (60 + 44 * number + 15) / size[1]
+        assert line.x0 / 10_000 == pytest.approx(left, abs=8 / size[0])
+        assert (line.y0 + line.y1) / 20_000 == pytest.approx(middle, abs=6 / size[1])
+        assert line.score > 80
+
+
 def test_columns_are_read_one_after_the_other(reader: PageReader) -> None:
     left = tuple(f"left column row {word} of it" for word in ("one", "two", "three", "four", "five", "six"))
     right = tuple(line.replace("left", "right") for line in left)
@@ -118,7 +133,7 @@ def test_a_page_as_thin_as_a_ruler_is_read(reader: PageReader) -> None:
 def test_a_real_table_keeps_its_spans(reader: PageReader) -> None:
     answer = reader.read(encoded(rendered(CORPUS / "tables" / "table-multi-row-column-cells.pdf")))
     assert answer.is_table
-    assert '<td rowspan="2">Disability Category</td>' in answer.markdown
+    assert '<th rowspan="2">Disability Category</th>' in answer.markdown
     assert "1716 sec, n=3 (1934 sec, n=2)" in answer.markdown
 
 

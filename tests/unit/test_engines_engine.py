@@ -53,6 +53,7 @@ def test_the_identity_is_the_same_for_the_same_engine_and_hexadecimal() -> None:
         {"temperature": 0.3},
         {"temperatures": (0.1, 0.5)},
         {"text_layer": "prefer"},
+        {"keep_margins": True},
     ],
 )
 def test_whatever_shapes_the_text_changes_the_identity(change: dict[str, object]) -> None:

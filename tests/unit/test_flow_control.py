@@ -22,6 +22,7 @@ class Engine:
         quota: more than this in flight are answered "too much".
         unseen_above: pages beyond this are stuck in the server before the engine sees them.
         source: pages that are ready to be sent, at most.
+        cache_for: pages that its cache has room for; where it is not given, the cache is always half full.
     """
 
     parallel: float
@@ -36,6 +37,7 @@ class Engine:
     pressure: float = 0.0
     preemptions: float = 0.0
     thrashes_above: float | None = None
+    cache_for: float | None = None
 
     def look(self, limit: int) -> Look:
         """Two seconds later."""
@@ -51,7 +53,7 @@ class Engine:
         load = Load(
             running=running,
             waiting=seen - running,
-            kv_cache_usage=0.95 if thrashes else 0.5,
+            kv_cache_usage=running / self.cache_for if self.cache_for else 0.95 if thrashes else 0.5,
             preemptions=self.preemptions,
             generation_tokens=1000.0 * self.answered,
         )
@@ -87,6 +89,18 @@ def test_a_short_standing_queue_ends_the_doubling() -> None:
 def test_it_never_grows_before_answers_came() -> None:
     engine = Engine(parallel=1, seconds=1000.0)
     assert set(drive(engine, WindowControl(initial=8, maximum=512), 400)) == {8}
+
+
+def test_an_engine_that_runs_all_and_has_room_is_filled_without_waiting_for_answers() -> None:
+    engine = Engine(parallel=1000, seconds=1000.0, places=512, cache_for=560)
+    limits = drive(engine, WindowControl(initial=16, maximum=1024), 10)
+    assert limits[:6] == [16, 32, 64, 128, 256, 512]
+    assert limits[-1] == 512, "more than half of the cache is taken: the usual way from here on"
+
+
+def test_an_engine_that_lets_some_wait_is_not_filled_at_once() -> None:
+    engine = Engine(parallel=1000, seconds=1000.0, places=16, cache_for=560)
+    assert max(drive(engine, WindowControl(initial=16, maximum=1024), 10)) == 32
 
 
 def test_each_doubling_waits_for_a_round_of_answers() -> None:

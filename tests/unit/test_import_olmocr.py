@@ -161,6 +161,20 @@ def test_a_source_that_changed_after_it_was_read_is_read_again(place: Place) -> 
     assert place.names(place.adopt(keep_changed=True).imported) == [name, same]
 
 
+def test_what_an_import_has_left_for_the_next_run_is_told_by_a_second_one(place: Place) -> None:
+    changed, sound = place.source("docs/a.pdf", second=4e9), place.source("docs/b.pdf")
+    place.maker.item([changed, sound], {changed: ["old"], sound: ["text"]})
+    assert place.names(place.adopt().changed) == [changed]
+    before = place.files()
+    again = place.adopt(keep_changed=True)
+    assert (place.names(again.left), again.known, again.imported, again.to_read) == ([changed], 2, [], [])
+    assert place.files() == before
+    # Where it was taken at once there is nothing to tell.
+    place.workspace = open_workspace(str(place.folder / "other"))
+    assert place.names(place.adopt(keep_changed=True).imported) == [changed, sound]
+    assert place.adopt(keep_changed=True).left == []
+
+
 def test_the_date_of_a_result_tells_too_where_the_files_were_copied(place: Place) -> None:
     name = place.source("docs/a.pdf", second=1_700_000_000)  # 2023-11-14
     place.maker.item([name], {name: ["old"]}, created="2023-11-11")

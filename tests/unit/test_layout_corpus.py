@@ -26,6 +26,8 @@ QUOTES = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "–": "
 
 
 def normal(text: str) -> str:
+    """Words alone: a phrase may stand in several cells of a table."""
+    text = re.sub(r"</?t[rdh][^>]*>", " ", text)
     return re.sub(r"\s+", " ", unicodedata.normalize("NFKC", text).translate(QUOTES))
 
 

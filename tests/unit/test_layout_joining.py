@@ -51,6 +51,14 @@ def test_what_a_page_writes_elsewhere_decides() -> None:
     assert join_lines("low-", "level", whole) == "lowlevel"
 
 
+def test_two_words_of_the_page_keep_their_hyphen() -> None:
+    known = words_of(["a high tower", "the resolution of the council", "information in a formation"])
+    assert join_lines("high-", "resolution", known) == "high-resolution"
+    assert join_lines("in-", "formation", known) == "information"
+    assert join_lines("self-", "esteem") == "self-esteem"
+    assert join_lines("self-", "ish") == "selfish"
+
+
 def test_words_broken_at_line_ends_are_no_evidence() -> None:
     known = words_of(["the inter-", "national bank, the national bank", "inter-related"])
     assert "inter" not in known

@@ -69,8 +69,8 @@ def test_missing_strokes_span_cells() -> None:
     ]
     assert table_of(lines, rulings).splitlines() == [
         "<table>",
-        '<tr><td rowspan="2">Group</td><td colspan="2">Results</td></tr>',
-        "<tr><td>first</td><td>second</td></tr>",
+        '<tr><th rowspan="2">Group</th><th colspan="2">Results</th></tr>',
+        "<tr><th>first</th><th>second</th></tr>",
         "<tr><td>A</td><td>1</td><td>2</td></tr>",
         "</table>",
     ]

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from pdfocr_core.documents import Document, PageGroup, document_id_of, group_key_of
 from pdfocr_core.outputs.dolma import dolma_document, dolma_line
 from pdfocr_core.outputs.markdown import document_markdown, markdown_path
-from pdfocr_core.outputs.report import books_of, write_report
+from pdfocr_core.outputs.prices import Prices
+from pdfocr_core.outputs.report import books_of, books_of_report, write_report
 from pdfocr_core.outputs.status import status_row
 from pdfocr_core.records import Attempt, DocumentRecord, DocumentStatus, Method, PageRecord, PageStatus, StatusRow
 from pdfocr_core.workspace import IndexRow, open_workspace
@@ -93,6 +94,17 @@ def test_only_the_accepted_answer_counts_in_dolma() -> None:
 
 def test_a_document_without_text_has_no_dolma_line() -> None:
     assert dolma_line(document(1), [page(1, "", PageStatus.BLANK)], model="m", today=date.min) is None
+
+
+def test_a_document_assembled_again_on_another_day_is_the_same() -> None:
+    pages = [
+        page(1, "abc", finished_at="2026-03-01T23:59:59.999+00:00"),
+        page(2, "d", finished_at="2026-02-03T04:05:06.7"),
+    ]
+    first, second = (dolma_line(document(2), pages, model="m", today=date(2026, 3, day)) for day in (1, 2))
+    assert first == second
+    assert dolma(pages)["added"] == dolma(pages)["created"] == "2026-03-01"
+    assert dolma([page(1, "abc")])["created"] == "2026-01-02"
 
 
 @given(st.lists(st.text(max_size=20), min_size=1, max_size=8))
@@ -191,5 +203,10 @@ def test_the_books_notice_what_is_missing(tmp_path: Path) -> None:
     assert write_report(workspace).books.balanced
     summary = json.loads(workspace.store.read("report/summary.json"))
     assert (summary["documents"], summary["pages_ok"], summary["by_status"]) == (2, 2, {"ok": 2})
+    assert books_of_report(workspace, Prices(), 0) == books_of(workspace)[0]
+    assert books_of_report(workspace, Prices(gpu_hour=2.0), 0) is None, "the cost would be another"
+    assert books_of_report(workspace, Prices(), 3) is None, "pages would be shown"
+    workspace.append_index([], workspace.next_batch())
+    assert books_of_report(workspace, Prices(), 0) is None, "the index has grown"
     table = list(csv.DictReader(io.StringIO(workspace.store.read("report/documents.csv").decode())))
     assert [row["url"] for row in table] == ["/a.pdf", "'=b.pdf"]

@@ -128,6 +128,25 @@ def test_no_line_of_the_display_is_longer_than_the_terminal() -> None:
         assert max(map(len, shown(telemetry, width).splitlines())) <= width
 
 
+def test_a_small_run_takes_one_line_for_each_row_of_a_terminal_of_80_columns() -> None:
+    telemetry = Telemetry(phase="reading", started=time.monotonic() - 95.0)
+    telemetry.plan(4, 12, 15)
+    telemetry.in_flight = 4
+    for _ in range(8):
+        telemetry.count(record())
+    telemetry.add_sample(Sample(1.0, 8, 4, 2.0, 2.0, None, 0.0, 0.0, "engine"))
+    assert len(shown(telemetry, 80).splitlines()) == 7
+
+
+def test_there_is_no_estimate_before_the_server_is_there() -> None:
+    telemetry = Telemetry(phase="starting the cpu server")
+    telemetry.plan(1, 2, 10)
+    telemetry.count(record(status=PageStatus.BLANK))
+    assert figures_of(telemetry).left_s is None
+    telemetry.phase = "reading"
+    assert figures_of(telemetry).left_s is not None
+
+
 def test_json_lines_are_for_machines(capsys: pytest.CaptureFixture[str]) -> None:
     telemetry = Telemetry(phase="reading")
     telemetry.plan(1, 1, 1)

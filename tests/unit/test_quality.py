@@ -33,6 +33,10 @@ def test_each_check_warns_beyond_its_threshold_only() -> None:
     assert failed(collection_quality(Report(books(pages_fallback=10)), settings)) == {"fallback_rate"}
     assert failed(collection_quality(Report(books(empty_pages=2)), settings)) == {"empty_text_rate"}
     assert failed(collection_quality(Report(books(retries={"repetition": 6})), settings)) == {"repetition_rate"}
+    for status in ("failed", "partial"):
+        assert failed(collection_quality(Report(books(by_status={"ok": 95, status: 5})), settings)) == set()
+        found = failed(collection_quality(Report(books(by_status={"ok": 94, status: 6})), settings))
+        assert found == {"failed_document_rate"}
     shifted = Report(books(languages={"en": 50, "de": 50}), languages_before={"en": 50})
     assert failed(collection_quality(shifted, settings)) == {"language_mix_shift"}
     uncovered = Report(books(), layer_words=100, layer_words_found=69)

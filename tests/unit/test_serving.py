@@ -15,6 +15,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import httpx
+import psutil
 import pytest
 
 from pdfocr_core.errors import ConfigurationError, ServerUnavailable
@@ -278,6 +279,29 @@ def test_a_server_that_is_killed_while_it_starts_is_started_once_more(deaths: in
         else:
             with pytest.raises(ServerUnavailable, match="killed from outside"):
                 server.start()
+    finally:
+        server.stop()
+
+
+def test_a_killed_guard_is_not_taken_for_a_server_without_memory() -> None:
+    server = stand_in()
+    victims = ["guard", "server"]
+
+    def canary(endpoint: Endpoint) -> None:
+        if not victims:
+            return
+        assert server.pid is not None
+        guard = psutil.Process(server.pid)
+        (guard if victims.pop(0) == "guard" else guard.children()[0]).kill()
+        raise ServerUnavailable("it does not answer")
+
+    server._canary = canary
+    try:
+        assert server.start().model
+        server._end()
+        victims += ["guard"] * 3
+        with pytest.raises(ServerUnavailable, match=r"looks after .* was killed from outside"):
+            server.start()
     finally:
         server.stop()
 

@@ -18,6 +18,7 @@ from pdfocr_core.store_errors import folder_error
 from pdfocr_dagster import runs
 from pdfocr_dagster.cli import app
 from pdfocr_dagster.environment import settings_from
+from pdfocr_dagster.places import no_empty_folder
 from pdfocr_dagster.status import Status, status_tables
 
 
@@ -86,3 +87,40 @@ def test_the_status_is_readable_in_a_narrow_terminal() -> None:
     assert "documents" in text.getvalue()
     assert "fallback" in text.getvalue()
     assert "…" not in text.getvalue()
+
+
+def test_a_folder_that_is_no_workspace_is_not_compared(file: Path, tmp_path: Path) -> None:
+    workspace = tmp_path / "workspace"
+    (workspace / "index").mkdir(parents=True)
+    found = CliRunner().invoke(app, ["compare", str(workspace), str(file.parent / "none")])
+    assert (found.exit_code, "There is no workspace at" in found.output) == (2, True)
+    (tmp_path / "letters").mkdir()
+    (tmp_path / "letters" / "a.pdf").touch()
+    found = CliRunner().invoke(app, ["compare", str(workspace), str(tmp_path / "letters")])
+    assert (found.exit_code, "letters is no workspace" in found.output) == (2, True)
+
+
+def test_an_import_of_what_is_no_workspace_of_olmocr_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("DAGSTER_HOME", raising=False)
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    found = CliRunner().invoke(app, ["import-olmocr", str(theirs), "-w", str(tmp_path / "w")])
+    assert found.exit_code == 2, found.output
+    assert [path.name for path in tmp_path.iterdir()] == ["theirs"]
+
+
+def test_a_folder_that_was_made_for_nothing_goes_again_and_no_other(tmp_path: Path) -> None:
+    new, mine, used = (tmp_path / name for name in ("new", "mine", "used"))
+    mine.mkdir()
+    for folder in (new, mine, used):
+        with no_empty_folder(str(folder)):
+            open_store(folder)
+            if folder is used:
+                (folder / "index").mkdir()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["mine", "used"]
+    with pytest.raises(ConfigurationError), no_empty_folder(str(new)):
+        open_store(new)
+        raise ConfigurationError("There is no such source.")
+    assert not new.exists()

@@ -67,8 +67,22 @@
     }));
   }
 
+  /** Lines with their places, as boxes without a number: a page has many. */
+  function lineOverlay(lines) {
+    return h("div", { class: "boxes", "aria-hidden": "true" }, lines.map(([text, x0, y0, x1, y1, score]) => {
+      const mark = h("span", { class: `box line${score < 90 ? " unsure" : ""}`, title: `${text} (${score} %)` });
+      mark.style.left = `${x0 / 100}%`;
+      mark.style.top = `${y0 / 100}%`;
+      mark.style.width = `${(x1 - x0) / 100}%`;
+      mark.style.height = `${(y1 - y0) / 100}%`;
+      return mark;
+    }));
+  }
+
   function picture(page) {
     const { record } = page;
+    const lines = record.lines || [];
+    const marks = record.boxes.length + lines.length;
     const frame = h("div", { class: "sheet" });
     const nothing = (problem) => frame.replaceChildren(h("div", { class: "placeholder" },
       h("strong", {}, "No picture of this page"), h("bdi", {}, problem.detail || ""), h("span", {}, problem.remedy || "")));
@@ -77,12 +91,13 @@
       image.addEventListener("error", async () => nothing(await pdfocr.source.problemOf(page.image)));
       image.src = page.image;
       frame.append(image);
+      if (lines.length) frame.append(lineOverlay(lines));
       if (record.boxes.length) frame.append(overlay(record.boxes));
     } else nothing({ detail: page.image_problem || "It is not part of the export." });
-    const toggle = record.boxes.length ? h("button", {
+    const toggle = marks ? h("button", {
       type: "button", id: "boxes", class: "plain", "aria-pressed": String(boxesShown), title: "Boxes (b)",
       onclick: () => pdfocr.page.toggleBoxes(),
-    }, `Boxes (${record.boxes.length})`) : null;
+    }, `Boxes (${marks})`) : null;
     const turned = record.rotation_applied ? ` · turned by ${record.rotation_applied}°` : "";
     return h("section", { class: "panel", "aria-label": "Picture of the page" },
       h("div", { class: "bar-top" }, h("h2", {}, `Page ${record.page}`), toggle,
@@ -131,6 +146,7 @@
     const facts = [
       pdfocr.words(record.method), record.language, record.model,
       record.attempts.length > 1 ? `${record.attempts.length} attempts` : null,
+      typeof record.confidence === "number" ? `confidence ${Math.round(100 * record.confidence)} %` : null,
       record.finish_reason && record.finish_reason !== "stop" ? `ended by ${record.finish_reason}` : null,
     ].filter(Boolean).join(" · ");
     return h("div", { class: "outcome" }, pdfocr.badge(record.status),

@@ -103,12 +103,22 @@
     }
   }
 
+  /** The file that a run has cut out, in print resolution; should it be gone by now, the same part of the picture. */
+  function figureFile(box, picture, words) {
+    const image = pdfocr.h("img", { class: "figure-file", alt: words || "Figure", loading: "lazy", decoding: "async" });
+    image.addEventListener("error", () => image.replaceWith(picture ? pdfocr.crop(picture, box, words)
+      : pdfocr.h("span", { class: "no-figure" }, "Figure")));
+    image.src = box.src;
+    return image;
+  }
+
   function figure(image, box, picture) {
     const { h } = pdfocr;
     const words = image.getAttribute("alt") || "";
     const elsewhere = WEB.test(image.getAttribute("data-source") || "");
     const element = h("figure", { class: "figure" });
-    if (box && picture && box.x1 > box.x0 && box.y1 > box.y0) element.append(pdfocr.crop(picture, box, words));
+    if (box && box.src) element.append(figureFile(box, picture, words));
+    else if (box && picture && box.x1 > box.x0 && box.y1 > box.y0) element.append(pdfocr.crop(picture, box, words));
     else element.append(h("span", { class: "no-figure" }, elsewhere ? "Picture elsewhere, not loaded" : "Figure"));
     if (words) element.append(h("figcaption", {}, words));
     return element;
@@ -143,12 +153,20 @@
         h("pre", { class: "raw" }, record.text));
     }
     const element = h("div", { class: "prose" }, clean(markdown.render(record.text)));
-    const boxes = record.boxes.filter((box) => /fig|image|picture|chart|diagram/i.test(box.label));
     const images = [...element.querySelectorAll("img")];
+    const figures = page.figures || [];
+    const boxes = figures.length === images.length ? figures
+      : record.boxes.filter((box) => /fig|image|picture|chart|diagram/i.test(box.label));
     // Figures and boxes belong together in their order; where their numbers differ, nobody knows which is which.
     images.forEach((image, at) => {
       image.replaceWith(figure(image, images.length === boxes.length ? boxes[at] : null, page.image));
     });
+    // What the text does not name stands at its end, as in the Markdown file.
+    if (!images.length) {
+      for (const [at, box] of figures.entries()) {
+        if (box.src) element.append(figure(h("img", { alt: `${box.label} ${at + 1}` }), box, page.image));
+      }
+    }
     for (const link of element.querySelectorAll("a[href]")) {
       link.rel = "noopener noreferrer nofollow";
       link.target = "_blank";
