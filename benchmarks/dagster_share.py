@@ -19,7 +19,7 @@ from benchmarks import dataset, harness
 
 
 def flow_alone(sources: Path, workspace: Path, server: str, pages: int) -> None:
-    """Index and read without Dagster; prints the seconds that reading took."""
+    """Index and read without Dagster; prints how long reading took, and the seconds by stage."""
     from pdfocr_core.session import Session, index_sources
     from pdfocr_core.settings import EngineKind, IndexSettings, ReadSettings, RenderSettings, ServerSettings
     from pdfocr_core.workspace import open_workspace
@@ -28,13 +28,15 @@ def flow_alone(sources: Path, workspace: Path, server: str, pages: int) -> None:
     index_sources(opened, [str(sources)], IndexSettings(pages_per_group=pages), RenderSettings())
     settings = ServerSettings(engine=EngineKind.REMOTE, model="pdfocr-cpu", server_urls=(server,))
 
-    async def read() -> int:
+    async def read() -> tuple[int, dict[str, float]]:
         with Session(ReadSettings(), settings) as session:
-            return len([result async for result in session.read_groups(opened, opened.group_keys())])
+            groups = len([result async for result in session.read_groups(opened, opened.group_keys())])
+            return groups, session.telemetry.seconds
 
     started = time.monotonic()
-    groups = asyncio.run(read())
+    groups, stages = asyncio.run(read())
     print(f"{groups} groups in {time.monotonic() - started:.1f} s")
+    print(", ".join(f"{stage} {seconds:.1f} s" for stage, seconds in stages.items()))
 
 
 def main() -> None:

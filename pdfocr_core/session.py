@@ -26,7 +26,7 @@ from pdfocr_core.flow.stopping import Stopping
 from pdfocr_core.outputs.assemble import rewrite_markdown
 from pdfocr_core.records import PageRecord
 from pdfocr_core.rendering.pool import RenderPool
-from pdfocr_core.serving.choice import Servers, choose_engine, choose_profile, revision_of
+from pdfocr_core.serving.choice import Servers, choose_engine, choose_profile, weights_of
 from pdfocr_core.serving.client import ChatClient
 from pdfocr_core.serving.cpu import usable_cores
 from pdfocr_core.serving.endpoint import Endpoint
@@ -95,10 +95,11 @@ class Session:
         self.kind = choose_engine(server)
         self._server = self._servers.get(server, self.kind)
         self.profile = choose_profile(server, self.kind, self._server)
+        weights, revision = weights_of(server, self.kind)
         self.engine: Engine = build_engine(
             self.profile,
-            model=server.model if "/" in (server.model or "") else None,
-            revision=revision_of(server, self.kind),
+            model=weights,
+            revision=revision,
             prompt_file=Path(server.prompt_file) if server.prompt_file else None,
             text_layer=read.text_layer.value,
             keep_margins=read.keep_margins,

@@ -52,6 +52,7 @@ class PageToRead:
         render: draws the page again: (degrees counter-clockwise, longest side in pixels) to a picture.
         text_layer: reads the PDF's own text of the page, which costs, so only when the model has failed; None where
             there is none that may be used.
+        parse_s: what it took to find out what its answers mean.
     """
 
     document_id: str
@@ -62,6 +63,7 @@ class PageToRead:
     text_layer: Callable[[], Awaitable[TextLayerText | None]]
     started_at: str
     attempts: list[Attempt] = field(default_factory=list)
+    parse_s: float = 0.0
 
 
 def figures_of(picture: RenderedPage) -> list[Box]:
@@ -164,6 +166,7 @@ class _Climb:
 
     async def take(self, answer: Answer) -> None:
         """Judge one answer: accept it, or note why not."""
+        started = time.perf_counter()
         try:
             parsed = self.engine.parse(answer.text, width=self.picture.width, height=self.picture.height)
         except PageError as error:
@@ -172,6 +175,8 @@ class _Climb:
             self.tell(fault, answer.text)
             self.note(fault, answer, error.detail)
             return
+        finally:
+            self.page.parse_s += time.perf_counter() - started
         turn = 0 if parsed.is_rotation_valid else parsed.rotation_correction % 360
         if turn:
             if parsed.text and answer.finish_reason != LOOP_SEEN:

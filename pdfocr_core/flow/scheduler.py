@@ -329,12 +329,12 @@ class _Flow:
 
     async def _render_chunk(self, opened: OpenDocument, numbers: Sequence[int]) -> None:
         try:
-            with self._telemetry.timed("draw"):
-                pages = await self._maker.make(opened, numbers)
-            for page in pages:
+            for page in await self._maker.make(opened, numbers):
                 if isinstance(page, PageRecord):
                     await self._end_page(opened, page)
                 else:
+                    self._telemetry.add_seconds("render", page.picture.render_s)
+                    self._telemetry.add_seconds("encode", page.picture.encode_s)
                     await self._ready.put((opened, page))
         finally:
             self._render_slots.release()
@@ -378,6 +378,7 @@ class _Flow:
             logger.exception("page %d of %r", page.picture.page, opened.document.url, extra=ids)
             record = self._maker.failed(opened, page.picture.page, PageError(Reason.INTERNAL_ERROR), page.started_at)
         finally:
+            self._telemetry.add_seconds("parse", page.parse_s)
             window.release(size)
             self._telemetry.in_flight = window.pages
         for of_document, judged in self._trial.hold(opened, record, last=window.pages == 0):

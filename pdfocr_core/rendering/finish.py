@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,13 +26,17 @@ MAX_ASPECT = 50
 
 def guarded(render: Callable[..., RenderedPage | Failure], *arguments: Any) -> RenderedPage | Failure:
     """Calls `render`; whatever a damaged page provokes in Python code is that page's failure, not its neighbours'."""
+    started = time.perf_counter()
     try:
-        return render(*arguments)
+        page = render(*arguments)
     except MemoryError:
         # The process cannot be relied on any more: it ends, and the page is tried in another one.
         raise
     except Exception as error:  # noqa: BLE001 - see above
         return Failure(Reason.RENDERER_CRASHED, f"{type(error).__name__}: {error}")
+    if isinstance(page, Failure):
+        return page
+    return replace(page, render_s=time.perf_counter() - started - page.encode_s)
 
 
 def fit(width: float, height: float, longest_side: int, max_scale: float) -> tuple[int, int]:
@@ -66,8 +72,12 @@ def finish_page(
     if padded is not pixels:
         flags = (*flags, "padded")
     height, width = padded.shape[:2]
+    started = time.perf_counter()
     image = _encoded(padded, options)
-    return RenderedPage(page, image, options.image_format, width, height, blank, text, flags, figures)
+    encode_s = time.perf_counter() - started
+    return RenderedPage(
+        page, image, options.image_format, width, height, blank, text, flags, figures, encode_s=encode_s
+    )
 
 
 def _encoded(pixels: NDArray[np.uint8], options: RenderOptions) -> bytes:

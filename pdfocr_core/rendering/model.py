@@ -157,6 +157,8 @@ class RenderedPage:
         flags: remarks such as `padded`, `downscaled`, `truncated_image`, `blank_render`.
         figures: where pictures lie on the page, where it was asked for: fractions of the picture before any turn.
         crops: base64 of the regions that were asked for; then there is no `image`.
+        render_s: what drawing took, with all that is not encoding.
+        encode_s: what encoding took.
     """
 
     page: int
@@ -169,6 +171,8 @@ class RenderedPage:
     flags: tuple[str, ...] = ()
     figures: tuple[Region, ...] = ()
     crops: tuple[bytes, ...] = ()
+    render_s: float = 0.0
+    encode_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

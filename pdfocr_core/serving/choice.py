@@ -33,7 +33,7 @@ __all__ = [
     "choose_engine",
     "choose_profile",
     "model_to_load",
-    "revision_of",
+    "weights_of",
 ]
 
 _CANARY_TOKENS = 16
@@ -169,9 +169,12 @@ def _directories(settings: ServerSettings) -> list[Path]:
     return [Path(settings.profiles_dir)] if settings.profiles_dir else []
 
 
-def revision_of(settings: ServerSettings, kind: EngineKind) -> str | None:
-    """Which weights read: the revision that the user names, or the CPU engine's own model."""
-    return choose_model(settings.cpu_model).identity if kind is EngineKind.CPU else settings.revision
+def weights_of(settings: ServerSettings, kind: EngineKind) -> tuple[str | None, str | None]:
+    """Which copy of the weights reads: model and revision; None leaves the profile's."""
+    if kind is EngineKind.CPU:
+        identity = choose_model(settings.cpu_model).identity
+        return f"{_DEFAULT_MODEL[kind]}/{identity.rpartition('-')[0]}", identity
+    return settings.model if "/" in (settings.model or "") else None, settings.revision
 
 
 def model_to_load(settings: ServerSettings, profile: Profile) -> str:

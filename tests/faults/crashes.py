@@ -169,7 +169,7 @@ class Episode:
         run = psutil.Process(self.process.pid)
         self.process.kill()
         # Not `join`: it waits for a pipe, and Dagster's `tail` may hold that open. The next run ends an orphan of these.
-        wait_until(lambda: not run.is_running() or run.status() == psutil.STATUS_ZOMBIE)
+        wait_until(lambda: not is_alive(run))
         self.process = None
         wait_until(lambda: not [one for one in self._processes() if one.info["name"] != "tail"])
         # What is committed now must never be touched.
@@ -238,6 +238,14 @@ def crash_rounds(folder: Path, rounds: int, seed: int, say: Callable[[str], None
         tally.asked += episode.asked().total()
         tally.durable += len(episode.durable)
     return tally
+
+
+def is_alive(process: psutil.Process) -> bool:
+    """Whether it is there and no zombie; it may go at any moment, also between two questions."""
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
 
 
 def wait_until(condition: Callable[[], bool], seconds: float = 600) -> None:

@@ -13,7 +13,7 @@ import pytest
 from pdfocr_core.flow.scratch import sweep_writes
 from pdfocr_core.scratch import scratch_folder, sweep_folders
 from tests.documents import write_collection
-from tests.faults.crashes import crash_rounds, wait_until
+from tests.faults.crashes import crash_rounds, is_alive, wait_until
 from tests.faults.outcome import durable_texts
 from tests.integration.conftest import Command
 
@@ -89,4 +89,4 @@ def test_a_killed_process_of_the_servers_side_costs_no_page(pdfocr: Command, vic
     assert process.returncode == 0, stderr
     books = pdfocr.books()
     assert (books["balanced"], books["pages_ok"], books["by_status"]) == (True, 12, {"ok": 3})
-    assert not [one for one in family if one.is_running() and one.status() != psutil.STATUS_ZOMBIE]
+    assert not [one for one in family if is_alive(one)]

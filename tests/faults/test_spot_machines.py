@@ -32,7 +32,7 @@ from pdfocr_core.workspace import open_workspace
 from pdfocr_dagster.definitions import defs, job_name
 from tests.documents import write_collection
 from tests.faults import stand_in_vllm
-from tests.faults.crashes import wait_until
+from tests.faults.crashes import is_alive, wait_until
 from tests.faults.outcome import durable_texts
 from tests.integration.conftest import Command
 
@@ -140,7 +140,7 @@ def test_a_machine_is_taken_away_and_the_retry_reads_the_rest(
         asked = worker.asked()
         time.sleep(1)
         assert worker.asked() == asked
-        assert [one for one in family if one.is_running() and one.status() != psutil.STATUS_ZOMBIE] == []
+        assert [one for one in family if is_alive(one)] == []
         ended = instance.get_run_by_id(run.run_id)
         assert ended is not None
         assert ended.status is dg.DagsterRunStatus.FAILURE

@@ -16,7 +16,7 @@ from pdfocr_core.cpu_engine.reader import PageReader
 from pdfocr_core.cpu_engine.server import serve
 from pdfocr_core.doctor import checks
 from pdfocr_core.errors import ConfigurationError
-from pdfocr_core.serving.choice import build_server, check_settings, revision_of
+from pdfocr_core.serving.choice import build_server, check_settings, weights_of
 from pdfocr_core.serving.cpu import CpuServer
 from pdfocr_core.session import Session
 from pdfocr_core.settings import EngineKind, ReadSettings, ServerSettings
@@ -105,8 +105,10 @@ def test_another_model_is_another_engine(own: Path) -> None:
     before = choose_model(str(own)).identity
     (own / "dict.txt").write_text("a\n", encoding="utf-8")
     assert choose_model(str(own)).identity != before
-    assert revision_of(cpu("fast"), EngineKind.CPU) == "fast-1"
-    assert revision_of(ServerSettings(revision="main"), EngineKind.VLLM) == "main"
+    assert weights_of(cpu("fast"), EngineKind.CPU) == ("pdfocr-cpu/fast", "fast-1")
+    assert weights_of(cpu(str(own)), EngineKind.CPU)[0] == "pdfocr-cpu/mine"
+    hub = ServerSettings(model="a/b", revision="main")
+    assert weights_of(hub, EngineKind.VLLM) == ("a/b", "main")
 
 
 def test_a_directory_means_the_same_wherever_dagster_runs(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:

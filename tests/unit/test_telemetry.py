@@ -26,6 +26,6 @@ def test_every_stage_of_a_page_is_timed(tmp_path: Path) -> None:
                 return session.telemetry.seconds
 
         seconds = asyncio.run(read())
-    assert set(seconds) == {"fetch", "open", "draw", "window", "server", "write"}
+    assert set(seconds) == {"fetch", "open", "render", "encode", "window", "server", "parse", "write"}
     assert all(spent > 0 for spent in seconds.values())
     assert seconds["server"] >= 6 * 0.05
