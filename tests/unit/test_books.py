@@ -131,6 +131,7 @@ def test_status_and_report_say_the_same(workspace: Workspace) -> None:
     after = read_status(workspace).to_json()
     assert before == after
     assert after.pop("pages_in_work") == {}
+    assert summary.pop("made_of")
     assert after == summary
     rows = list(csv.DictReader(io.StringIO(workspace.store.read("report/documents.csv").decode())))
     assert len(rows) == summary["documents"] - summary["pending"]
