@@ -57,7 +57,7 @@ def _packages() -> Iterator[Check]:
 
 
 def _workspace(workspace: str, storage: StorageSettings | None) -> Check:
-    probe = f"report/.probe-{os.getpid()}"
+    probe = f".probe-{os.getpid()}"
     try:
         store = open_workspace(workspace, storage).store
         store.write(probe, b"")

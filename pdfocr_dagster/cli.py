@@ -266,6 +266,7 @@ def doctor(
     from pdfocr_core.doctor import checks
     from pdfocr_core.settings import ServerSettings, StorageSettings
     from pdfocr_dagster.environment import settings_from
+    from pdfocr_dagster.places import no_empty_folder
 
     given = {"engine": None if engine is EngineKind.AUTO else engine, "model": model, "server_urls": server or None}
     given |= {"cpu_model": cpu_model}
@@ -275,13 +276,14 @@ def doctor(
         storage = settings_from(
             StorageSettings, {"profile": workspace_profile, "endpoint": endpoint}, prefix="workspace_"
         )
-        for check in checks(absolute(workspace), settings_from(ServerSettings, given), storage):
-            missing += not check.ok
-            sign = "[green]ok[/]     " if check.ok else "[red]missing[/]"
-            console.print(f"{sign} {check.name}: ", end="", highlight=False)
-            console.print(check.detail, markup=False, highlight=False, soft_wrap=True)
-            if not check.ok and check.remedy:
-                console.print(f"         {check.remedy}", markup=False, highlight=False, soft_wrap=True)
+        with no_empty_folder(absolute(workspace)):
+            for check in checks(absolute(workspace), settings_from(ServerSettings, given), storage):
+                missing += not check.ok
+                sign = "[green]ok[/]     " if check.ok else "[red]missing[/]"
+                console.print(f"{sign} {check.name}: ", end="", highlight=False)
+                console.print(check.detail, markup=False, highlight=False, soft_wrap=True)
+                if not check.ok and check.remedy:
+                    console.print(f"         {check.remedy}", markup=False, highlight=False, soft_wrap=True)
     except PdfocrError as error:
         Console(stderr=True).print(f"pdfocr: {error}", style="red", markup=False, soft_wrap=True)
         raise typer.Exit(WRONG_USE) from None

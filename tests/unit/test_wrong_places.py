@@ -124,3 +124,11 @@ def test_a_folder_that_was_made_for_nothing_goes_again_and_no_other(tmp_path: Pa
         open_store(new)
         raise ConfigurationError("There is no such source.")
     assert not new.exists()
+
+
+def test_doctor_leaves_nothing_behind(tmp_path: Path) -> None:
+    CliRunner().invoke(app, ["doctor", "--workspace", str(tmp_path / "new"), "--engine", "cpu"])
+    assert not list(tmp_path.iterdir())
+    (tmp_path / "old").mkdir()
+    CliRunner().invoke(app, ["doctor", "--workspace", str(tmp_path / "old"), "--engine", "cpu"])
+    assert [path.name for path in tmp_path.rglob("*")] == ["old"]
