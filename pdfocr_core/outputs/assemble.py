@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pdfocr_core.documents import is_imported
 from pdfocr_core.errors import ConfigurationError
 from pdfocr_core.marks import Mark
-from pdfocr_core.outputs.dolma import dolma_line
+from pdfocr_core.outputs.dolma import dolma_document, dolma_line
 from pdfocr_core.outputs.figures import FigureCutter
 from pdfocr_core.outputs.markdown import document_markdown, markdown_path, parse_results
 from pdfocr_core.outputs.status import status_row
@@ -71,7 +71,9 @@ def assemble(
         made.attempts += sum(len(page.attempts) for page in pages)
         made.preview = made.preview or next((page for page in pages if page.text), None)
         if row.status in (DocumentStatus.OK, DocumentStatus.PARTIAL):
-            made.lines += dolma_line(document, pages, model=model, today=today) or b""
+            dolma = dolma_document(document, pages, model=model, today=today)
+            pages.clear()  # a long document's text is many megabytes, and was there twice
+            made.lines += dolma_line(dolma)
     return made
 
 

@@ -19,11 +19,13 @@ __all__ = ["dolma_document", "dolma_line"]
 SOURCE = "pdfocr"
 
 
-def dolma_line(document: DocumentRecord, pages: Sequence[PageRecord], *, model: str, today: date) -> bytes | None:
-    """One line of a results file, or None for a document without any text (its status row stands for it)."""
-    record = dolma_document(document, pages, model=model, today=today)
+def dolma_line(record: dict[str, Any]) -> bytes:
+    """One line of a results file; none for a document without any text (its status row stands for it).
+
+    The record is emptied on the way.
+    """
     if not record["text"]:
-        return None
+        return b""
     line = json.dumps(record)
     record.clear()  # a long document's text is many megabytes, of which one copy less is here now
     line += "\n"

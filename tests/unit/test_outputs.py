@@ -93,7 +93,7 @@ def test_only_the_accepted_answer_counts_in_dolma() -> None:
 
 
 def test_a_document_without_text_has_no_dolma_line() -> None:
-    assert dolma_line(document(1), [page(1, "", PageStatus.BLANK)], model="m", today=date.min) is None
+    assert not dolma_line(dolma_document(document(1), [page(1, "", PageStatus.BLANK)], model="m", today=date.min))
 
 
 def test_a_document_assembled_again_on_another_day_is_the_same() -> None:
@@ -101,7 +101,9 @@ def test_a_document_assembled_again_on_another_day_is_the_same() -> None:
         page(1, "abc", finished_at="2026-03-01T23:59:59.999+00:00"),
         page(2, "d", finished_at="2026-02-03T04:05:06.7"),
     ]
-    first, second = (dolma_line(document(2), pages, model="m", today=date(2026, 3, day)) for day in (1, 2))
+    first, second = (
+        dolma_line(dolma_document(document(2), pages, model="m", today=date(2026, 3, day))) for day in (1, 2)
+    )
     assert first == second
     assert dolma(pages)["added"] == dolma(pages)["created"] == "2026-03-01"
     assert dolma([page(1, "abc")])["created"] == "2026-01-02"
