@@ -307,9 +307,9 @@ class Workspace:
             return None
         return [StatusRow.model_validate_json(line) for line in data.splitlines() if line]
 
-    def write_markdown(self, path: str, text: str) -> None:
+    def write_markdown(self, path: str, text: str | bytearray) -> None:
         """Write one Markdown file; `path` is relative to `markdown/` and already safe."""
-        self.store.write(f"markdown/{path}", text.encode("utf-8", "replace"))
+        self.store.write(f"markdown/{path}", text.encode("utf-8", "replace") if isinstance(text, str) else text)
 
     def write_report(self, name: str, data: bytes | Path) -> None:
         """Write one file of the collection report: these bytes, or the contents of a local file of any size."""

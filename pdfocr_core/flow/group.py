@@ -14,6 +14,7 @@ from pdfocr_core.documents import Document, PageGroup, is_imported
 from pdfocr_core.errors import ConfigurationError, PdfocrError, is_filtered
 from pdfocr_core.flow.checkpoint import Checkpoint
 from pdfocr_core.flow.spool import Spool
+from pdfocr_core.memory import give_back
 from pdfocr_core.outputs.assemble import assemble, write_documents, write_markdown
 from pdfocr_core.outputs.figures import FigureCutter
 from pdfocr_core.records import DocumentRecord, PageRecord, PageStatus, StatusRow
@@ -58,6 +59,9 @@ class Selection(NamedTuple):
 
     identity: str
     page_range: str | None
+
+
+_MUCH = 4 * 1024**2  # bytes
 
 
 class GroupWork:
@@ -262,6 +266,9 @@ def _finish(
     made = assemble(key, records, max_page_error_rate=settings.max_page_error_rate, model=model)
     if stages.dolma:
         write_documents(workspace, key, made)
+    if len(made.lines) > _MUCH:  # what follows takes as much memory
+        made.lines.clear()
+        give_back()
     return GroupResult(
         key,
         rows=made.rows,

@@ -6,13 +6,15 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import Any
 
 from pdfocr_core.documents import is_imported
 from pdfocr_core.errors import ConfigurationError
 from pdfocr_core.marks import Mark
+from pdfocr_core.memory import give_back
 from pdfocr_core.outputs.dolma import dolma_document, dolma_line
 from pdfocr_core.outputs.figures import FigureCutter
-from pdfocr_core.outputs.markdown import document_markdown, markdown_path, parse_results
+from pdfocr_core.outputs.markdown import document_markdown, markdown_path, markdown_pieces, parse_results
 from pdfocr_core.outputs.status import status_row
 from pdfocr_core.records import DocumentRecord, DocumentStatus, PageRecord, StatusRow
 from pdfocr_core.settings import MarkdownSettings
@@ -40,6 +42,7 @@ def by_document(
 
 
 _NO_NAMES: set[str] = set()
+_LONG = 500  # pages
 
 
 @dataclass(slots=True)
@@ -72,9 +75,17 @@ def assemble(
         made.preview = made.preview or next((page for page in pages if page.text), None)
         if row.status in (DocumentStatus.OK, DocumentStatus.PARTIAL):
             dolma = dolma_document(document, pages, model=model, today=today)
-            pages.clear()  # a long document's text is many megabytes, and was there twice
+            _let_go(pages)
             made.lines += dolma_line(dolma)
     return made
+
+
+def _let_go(pages: list[PageRecord]) -> None:
+    """A long document's text is many megabytes, and was there twice."""
+    long = len(pages) >= _LONG
+    pages.clear()
+    if long:
+        give_back()
 
 
 def _without_raw(record: DocumentRecord | PageRecord) -> DocumentRecord | PageRecord:
@@ -120,14 +131,27 @@ def write_markdown(
     settings = settings or MarkdownSettings()
     edit_of = cutter.edits(key) if cutter is not None and settings.figures else None
     paths = []
-    # A long document is many megabytes of text: nothing here holds its line once it is parsed.
-    for record in map(json.loads, workspace.read_result_lines(key)):
+    for record in _parsed(workspace.read_result_lines(key)):
         if record["id"] not in superseded:
             path = markdown_path(record["metadata"]["Source-File"], workspace.url)
             edit = edit_of(record["id"], path) if edit_of is not None else None
-            workspace.write_markdown(path, document_markdown(record, settings, edit))
+            encoded = bytearray()
+            for piece in markdown_pieces(record, settings, edit):
+                encoded += piece.encode("utf-8", "replace")
+            record.clear()
+            workspace.write_markdown(path, encoded)
             paths.append(path)
     return paths
+
+
+def _parsed(lines: Iterator[bytes]) -> Iterator[dict[str, Any]]:
+    """The documents of a results file. A long one is many megabytes of text: nothing holds its line once it is parsed."""
+    while line := next(lines, b""):
+        text = line.decode()
+        del line
+        record = json.loads(text)
+        del text
+        yield record
 
 
 def rewrite_markdown(workspace: Workspace, returned: Iterable[Mark], settings: MarkdownSettings | None = None) -> int:

@@ -80,9 +80,11 @@ def _join(pages: Sequence[PageRecord]) -> tuple[str, list[list[int]]]:
     for number, page in enumerate(pages, start=1):
         start = position
         if page.text:
-            part = page.text if number == len(pages) else page.text + "\n"
-            parts.append(part)
-            position += len(part)
+            parts.append(page.text)  # as it is: a page's text with its newline would be a copy of it
+            position += len(page.text)
+            if number < len(pages):
+                parts.append("\n")
+                position += 1
         spans.append([start, position, page.page])
     return "".join(parts), spans
 

@@ -25,7 +25,7 @@ from pdfocr_core.outputs.tables_html import to_html, to_pipes
 from pdfocr_core.settings import MarkdownSettings, PageBreaks, Tables
 from pdfocr_core.store import is_url
 
-__all__ = ["document_markdown", "markdown_path", "parse_results"]
+__all__ = ["document_markdown", "markdown_path", "markdown_pieces", "parse_results"]
 
 _SCHEMES = frozenset({"file", "s3", "gs", "az", "memory", "http", "https"})
 _LONGEST_NAME = 240  # bytes; file systems allow 255, the store's temporary names need some
@@ -90,25 +90,36 @@ def document_markdown(
     settings: MarkdownSettings = _AS_READ,
     edit: Callable[[int, str], str] | None = None,
 ) -> str:
-    """The Markdown of one Dolma document.
+    """The Markdown of one Dolma document; see `markdown_pieces`."""
+    return "".join(markdown_pieces(record, settings, edit))
+
+
+def markdown_pieces(
+    record: dict[str, Any],
+    settings: MarkdownSettings = _AS_READ,
+    edit: Callable[[int, str], str] | None = None,
+) -> Iterator[str]:
+    """The Markdown of one Dolma document, page by page: a long document's is not in memory once more.
 
     Args:
         record: the document.
         settings: what it looks like; pages with a blank line between them, and nothing else, unless they say so.
         edit: changes the text of a page, given its number, before anything else.
     """
+    if settings.markdown_front_matter:
+        yield _front_matter(record)
     text = record["text"]
-    parts = []
+    between = "\n\n---\n\n" if settings.markdown_page_breaks is PageBreaks.RULE else "\n\n"
+    several = False
     for start, end, number in record["attributes"]["pdf_page_numbers"]:
         page = text[start:end].strip("\n")
         page = _page(edit(number, page).strip("\n") if edit else page, settings)
         if settings.markdown_page_breaks is PageBreaks.COMMENT:
             page = f"<!-- page {number} -->\n\n{page}".rstrip("\n")
         if page:
-            parts.append(page)
-    between = "\n\n---\n\n" if settings.markdown_page_breaks is PageBreaks.RULE else "\n\n"
-    head = _front_matter(record) if settings.markdown_front_matter else ""
-    return head + between.join(parts) + "\n"
+            yield between + page if several else page
+            several = True
+    yield "\n"
 
 
 def _page(text: str, settings: MarkdownSettings) -> str:
