@@ -15,6 +15,7 @@ __all__ = ["TURNS", "measure"]
 Row = dict[str, Any]
 TURNS = (90, 180, 270)
 _SEED = 5
+_LEAST_TEXT = 3  # letters or digits: a bar or a ring is read as one
 # These lie on their sides already, hold no page, or cannot be opened.
 _WITHOUT = ("rotated", "broken", "encrypted", "tarballs")
 # Which way up these are cannot be told by reading: the models have no letter of Arabic, Hebrew, Devanagari or Cyrillic.
@@ -51,7 +52,7 @@ def _looked_at(reader: Reader, path: str, kind: str, number: int, picture: bytes
     upright = reader.read(picture)
     row: Row = {"path": path, "page": number, "class": kind, "known script": path not in _UNREADABLE}
     # A page that is wrongly thought to lie otherwise comes without text.
-    row["has text"] = bool(upright.turn) or any(map(str.isalnum, upright.text))
+    row["has text"] = bool(upright.turn) or sum(map(str.isalnum, upright.text)) >= _LEAST_TEXT
     row["found 0"], row["peak MB"] = upright.turn, upright.peak_mb
     for turn in TURNS:
         row[f"found {turn}"] = reader.read(_turned(picture, turn)).turn

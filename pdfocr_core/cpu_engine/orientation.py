@@ -14,7 +14,7 @@ import numpy as np
 from pdfocr_core.cpu_engine.picture import Pixels
 from pdfocr_core.cpu_engine.recogniser import Read, Spot
 
-__all__ = ["flipped", "turn_needed"]
+__all__ = ["flipped", "turn_needed", "turn_of_hidden"]
 
 PROBES = 6
 LEAST_FEW = 6  # boxes that lie otherwise than most and yet may be right
@@ -40,16 +40,26 @@ def turn_needed(spots: Sequence[Spot], read: Reader) -> int:
     return other if better >= max(READABLE, score + MARGIN) else turn
 
 
+def turn_of_hidden(spots: Sequence[Spot], read: Reader) -> int:
+    """The same for a page on which no line was found, by the lines that are found on it turned by 90 degrees.
+
+    Detection misses a few large words that lie on their sides. 0 where they are no words either way.
+    """
+    turn, score = _turn_of([spot for spot in spots if spot.is_wide], read, sideways=False)
+    return (90 + turn) % 360 if score >= READABLE else 0
+
+
 def _turn_of(spots: Sequence[Spot], read: Reader, sideways: bool) -> tuple[int, float]:
     """What lines of one kind say, and how well they read that way."""
     probes = _probes(spots)
     if not probes:
         return 0, 0.0
-    as_cut = fmean(_score(answer) for answer in read([spot.crop for spot in probes]))
-    if not sideways and as_cut >= SURE:
-        return 0, as_cut
+    one_way = [_score(answer) for answer in read([spot.crop for spot in probes])]
+    if not sideways and fmean(one_way) >= SURE:
+        return 0, fmean(one_way)
     # The crop of a tall box has been turned by 90 degrees already; turned over, it has been by 270.
-    turned_over = fmean(_score(answer) for answer in read([flipped(spot.crop) for spot in probes]))
+    other_way = [_score(answer) for answer in read([flipped(spot.crop) for spot in probes])]
+    as_cut, turned_over = _of_the_better_half(one_way), _of_the_better_half(other_way)
     best = max(as_cut, turned_over)
     if sideways:
         # Columns of upright characters (Chinese, Japanese) read badly both ways and are left alone.
@@ -69,6 +79,11 @@ def _probes(spots: Sequence[Spot]) -> list[Spot]:
     telling = ordered[: max(PROBES, len(ordered) // 2)]
     step = max(1, len(telling) // PROBES)
     return telling[step // 2 :: step][:PROBES]
+
+
+def _of_the_better_half(scores: Sequence[float]) -> float:
+    """Pictures and stains among the lines read badly either way and say nothing."""
+    return fmean(sorted(scores, reverse=True)[: (len(scores) + 1) // 2])
 
 
 def _score(answer: Read) -> float:

@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from statistics import median
 
+import numpy as np
+
 from pdfocr_core.cpu_engine.answer import Answer
 from pdfocr_core.cpu_engine.gutters import cut_at_gutters
 from pdfocr_core.cpu_engine.heights import even_heights
 from pdfocr_core.cpu_engine.language import guess_language
 from pdfocr_core.cpu_engine.models import DEFAULT_MODEL, choose_model
-from pdfocr_core.cpu_engine.orientation import flipped, turn_needed
+from pdfocr_core.cpu_engine.orientation import flipped, turn_needed, turn_of_hidden
 from pdfocr_core.cpu_engine.picture import Pixels, decode, extent, fitted
 from pdfocr_core.cpu_engine.recogniser import Read, Recogniser, Spot
 from pdfocr_core.cpu_engine.rulings import find_rulings, is_drawing, straightened
@@ -62,7 +64,7 @@ class PageReader:
             seen.update({id(crop): answer for crop, answer in zip(crops, answers, strict=True)})
             return answers
 
-        turn = turn_needed(spots, read_once)
+        turn = turn_needed(spots, read_once) or self._turn_of_hidden(pixels, spots)
         if turn:
             return Answer(turn=turn)
         reads = self._read_all(spots, {id(spot.crop): seen[id(spot.crop)] for spot in spots if id(spot.crop) in seen})
@@ -70,6 +72,11 @@ class PageReader:
             return Answer()  # no text rather than debris: the client may have a better source
         answer = _understood(pixels, spots, reads, keep_margins)
         return replace(answer, lines=tuple(placed(_as_they_lie(spots, reads), *extent(decoded, pixels))))
+
+    def _turn_of_hidden(self, pixels: Pixels, spots: Sequence[Spot]) -> int:
+        if any(spot.is_wide or spot.is_tall for spot in spots):
+            return 0
+        return turn_of_hidden(self._recogniser.find(np.ascontiguousarray(np.rot90(pixels))), self._recogniser.read)
 
     def _read_all(self, spots: Sequence[Spot], known: dict[int, Read]) -> list[Read]:
         unread = [spot for spot in spots if id(spot.crop) not in known]

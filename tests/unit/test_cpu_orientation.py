@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from pdfocr_core.cpu_engine.orientation import turn_needed
+from pdfocr_core.cpu_engine.orientation import turn_needed, turn_of_hidden
 from pdfocr_core.cpu_engine.picture import Pixels
 from pdfocr_core.cpu_engine.recogniser import Read, Spot
 
@@ -61,3 +61,22 @@ def test_what_reads_badly_is_turned_when_one_way_reads_much_better() -> None:
 
 def test_a_page_without_lines_stays_as_it_is() -> None:
     assert turn_needed([], read) == 0
+
+
+def test_stains_among_the_lines_do_not_hide_the_few_that_read() -> None:
+    def few(crops: Sequence[Pixels]) -> list[Read]:
+        scores = {UPRIGHT: [0.98, 0.99, 0.9, 0.2, 0.1, 0.2], OVER: [0.7, 0.7, 0.4, 0.3, 0.5, 0.2]}
+        found = scores[int(crops[0][0, 0, 0])]
+        return [Read("three words here", found[number % len(found)]) for number in range(len(crops))]
+
+    assert turn_needed([spot(False, OVER) for _ in range(6)], few) == 270
+
+
+@pytest.mark.parametrize(("shade", "turn"), [(UPRIGHT, 90), (OVER, 270)])
+def test_words_that_are_found_only_on_the_turned_picture_tell_its_turn(shade: int, turn: int) -> None:
+    assert turn_of_hidden([spot(True, shade)], read) == turn
+
+
+def test_what_is_no_word_either_way_turns_nothing() -> None:
+    assert turn_of_hidden([spot(True, UPRIGHT)], lambda crops: [Read("D", 0.3) for _ in crops]) == 0
+    assert turn_of_hidden([], read) == 0
