@@ -80,9 +80,9 @@ class Seats:
                 self.running += 1
                 mean = math.log(self.mean_s) - self.sigma**2 / 2
                 seconds = self._chance.lognormvariate(mean, self.sigma)
+                self.times.append(seconds)
                 await asyncio.sleep(seconds)
                 self.busy_s += seconds
-                self.times.append(seconds)
                 self.running -= 1
                 if self.in_flight >= self.seats:
                     self.last_queued = (time.monotonic(), self.busy_s)
