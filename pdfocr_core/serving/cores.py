@@ -13,8 +13,8 @@ __all__ = ["gpus_of", "share_of_cores", "tell_cores"]
 
 logger = logging.getLogger(__name__)
 
-# CPU time of the run's processes for one dense A4 page, drawing above all: what `make bench` prints.
-MS_PER_PAGE = 34.0
+# CPU time of the run's processes for one dense A4 page, drawing above all: what `make bench` prints, and a little more.
+MS_PER_PAGE = 20.0
 # Fewer pages a second than this, and a small model on a current GPU waits for the CPU.
 FEW_PAGES = 5.0
 _PARALLEL = ("--tensor-parallel-size", "--pipeline-parallel-size", "--data-parallel-size")
