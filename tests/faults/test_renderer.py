@@ -124,8 +124,8 @@ def draw_with_little_memory(path: Path, *numbers: int) -> tuple[list[str], int]:
         return reasons(future.result()), peak
 
 
-def kill_when_busy(pool: RenderPool, busy_s: float = 0.2, with_signal: signal.Signals = signal.SIGKILL) -> int:
-    """Kills the only process once it has computed for a while; the number of the process."""
+def kill_when_busy(pool: RenderPool, busy_s: float = 0.8, with_signal: signal.Signals = signal.SIGKILL) -> int:
+    """Kills the only process once it has computed for longer than its imports take; the number of the process."""
     deadline = time.monotonic() + 60
     start: dict[int, float] = {}
     while time.monotonic() < deadline:

@@ -78,7 +78,8 @@ def end(process: subprocess.Popen[str]) -> tuple[int, str]:
 
 
 def test_of_two_commands_the_second_leaves_to_the_first_what_it_reads(pdfocr: Command, sources: Sources) -> None:
-    with fault_server(seconds=0.6) as server:
+    with fault_server(seconds=1.5) as server:
+        # Slow enough for the second to start meanwhile.
         first = pdfocr.start(*sources.arguments(pdfocr, server))
         wait_until(lambda: server.asked.total() > 0 or first.poll() is not None)
         second = pdfocr.start(*sources.arguments(pdfocr, server))

@@ -39,6 +39,7 @@ def test_status_beside_a_run(pdfocr: Command) -> None:
     report = json.loads((pdfocr.workspace / "report" / "summary.json").read_text())
     status_json = pdfocr.books()
     assert status_json.pop("pages_in_work") == {}
+    assert report.pop("made_of")
     assert status_json == report
     assert (lines[-1]["pages"], lines[-1]["completion_tokens"], lines[-1]["balanced"]) == (12, 240, True)
 
