@@ -106,7 +106,7 @@ bench: $(INSTALLED)  ## All benchmarks (about an hour); PEER=path/of/olmocr meas
 
 # The bound is the ratio to drawing and encoding alone, start included; docs/performance.md has how it came about.
 bench-guard: $(INSTALLED)  ## Fail when the client has become slower, measured against drawing and encoding alone
-	$(BIN)/python -m benchmarks.client_cost --pages 1200 --repeats 3 --guard 1.35
+	$(BIN)/python -m benchmarks.client_cost --pages 1200 --repeats 2 --guard 1.35
 
 bench-listing: $(INSTALLED)  ## Index a bucket of a million keys: memory, time, keys a second (about ten minutes)
 	$(BIN)/python tools/bench_listing.py
