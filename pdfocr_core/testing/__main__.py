@@ -21,6 +21,7 @@ def main() -> None:
     parser.add_argument("--times", type=int, default=1, help="how many first requests of a page may meet a fault")
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--model", default=MODEL)
+    parser.add_argument("--seconds", type=float, default=0.0, help="how long a good answer takes")
     parser.add_argument("--hang", type=float, default=3600.0, metavar="SECONDS")
     parser.add_argument("--down", type=float, default=1.0, metavar="SECONDS", help="after a crash")
     given = parser.parse_args()
@@ -29,7 +30,8 @@ def main() -> None:
         plan = Plan(faults, seed=given.seed, times=given.times, hang_s=given.hang, down_s=given.down)
         # Listens from here on: the port may be taken.
         running = ExitStack()
-        server = running.enter_context(fault_server(plan, port=given.port, model=given.model))
+        serving = fault_server(plan, port=given.port, model=given.model, seconds=given.seconds)
+        server = running.enter_context(serving)
     except ValueError as error:
         parser.error(str(error))
     except OSError as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Container
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from tests.documents import write_collection
 from tests.faults.test_servers import records
 from tests.integration.conftest import Command
 
-DOCUMENTS, PAGES_EACH = 8, 2
+DOCUMENTS, PAGES_EACH = 16, 2
 
 
 def stand_in_vllm(folder: Path) -> tuple[Path, Path]:
@@ -25,7 +26,7 @@ def stand_in_vllm(folder: Path) -> tuple[Path, Path]:
 [ "$1" = --version ] && echo 0.32.0 && exit
 echo "$*" >> {shlex.quote(str(starts))}
 while [ "$1" != --port ]; do shift; done
-exec {shlex.quote(sys.executable)} -m pdfocr_core.testing --port "$2"
+exec {shlex.quote(sys.executable)} -m pdfocr_core.testing --port "$2" --seconds 0.2
 """
     )
     program.chmod(0o755)
@@ -35,13 +36,14 @@ exec {shlex.quote(sys.executable)} -m pdfocr_core.testing --port "$2"
 @pytest.mark.parametrize(
     ("settings", "starts"),
     [
-        ({"PDFOCR_RECYCLE_PAGES": "6"}, 3),
+        # Due after 6 answers and started when a group of 4 pages has ended: five times at most in 32.
+        ({"PDFOCR_RECYCLE_PAGES": "6"}, range(3, 7)),
         # Reached at once, and again right after the start: said, and not tried for ever.
-        pytest.param({"PDFOCR_RECYCLE_MEMORY_MB": "1"}, 2, marks=pytest.mark.nightly),
+        pytest.param({"PDFOCR_RECYCLE_MEMORY_MB": "1"}, {2}, marks=pytest.mark.nightly),
     ],
     ids=["pages", "memory"],
 )
-def test_a_planned_start_costs_nothing(pdfocr: Command, settings: dict[str, str], starts: int) -> None:
+def test_a_planned_start_costs_nothing(pdfocr: Command, settings: dict[str, str], starts: Container[int]) -> None:
     program, noted = stand_in_vllm(pdfocr.folder)
     model = pdfocr.folder / "olmOCR-2-7B-1025-FP8"
     model.mkdir()
@@ -55,7 +57,7 @@ def test_a_planned_start_costs_nothing(pdfocr: Command, settings: dict[str, str]
     for page in pages:
         assert [attempt.reason for attempt in page.attempts] == [None]
     lines = noted.read_text().splitlines()
-    assert len(lines) == starts, ended.stderr
+    assert len(lines) in starts, ended.stderr
     assert ("is too low" in ended.stderr) is ("PDFOCR_RECYCLE_MEMORY_MB" in settings)
     # The same place each time, and many tokens in one part of a stream.
     assert len({line.partition("--port ")[2].split()[0] for line in lines}) == 1
