@@ -8,15 +8,15 @@ import sys
 
 # What each is run with, at length and for a look whether it works.
 _ALL = [
-    ("client_cost", ["--pages", "3000"], ["--pages", "200", "--repeats", "1"]),
-    ("stream_cost", [], []),
-    ("seats", ["--pages", "8000", "--fixed", "64", "72", "80"], ["--pages", "600"]),
-    ("seats", ["--seats", "512", "--mean-s", "8", "--pages", "40000"], ["--pages", "600"]),
+    ("many_files", [], ["--documents", "500"]),
     ("dagster_share", [], ["--groups", "4", "--pages", "50", "--repeats", "1"]),
+    ("cpu_engine", ["--pages", "40"], ["--pages", "4"]),
+    ("seats", ["--seats", "512", "--mean-s", "8", "--pages", "150000"], ["--pages", "600"]),
+    ("client_cost", ["--pages", "3000"], ["--pages", "200", "--repeats", "1"]),
     ("memory", [], ["--pages", "1000"]),
     ("memory", ["--long"], ["--long", "--pages", "300"]),
-    ("many_files", [], ["--documents", "500"]),
-    ("cpu_engine", ["--pages", "40"], ["--pages", "4"]),
+    ("seats", ["--pages", "12000", "--fixed", "72", "80"], ["--pages", "600"]),
+    ("stream_cost", [], []),
     ("render_tasks", [], ["--pages", "80", "--repeats", "1"]),
     ("image_format", [], ["--pages", "1"]),
 ]

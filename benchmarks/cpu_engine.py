@@ -73,7 +73,7 @@ def in_a_run(folder: Path, workspace: Path) -> float:
     from pdfocr_core.workspace import open_workspace
 
     argv = [sys.executable, "-m", "pdfocr_dagster.cli", "run", str(folder), "--quiet", "--workspace", str(workspace)]
-    harness.run([*argv, "--engine", "cpu"], env=harness.clean_environment())
+    harness.run([*argv, "--engine", "cpu"], env=harness.clean_environment(), with_memory=False)
     opened = open_workspace(str(workspace))
     records = [
         record

@@ -7,6 +7,7 @@ needs it, so a run that finds everything done starts none.
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
 from contextlib import ExitStack
@@ -32,6 +33,7 @@ from pdfocr_core.serving.cpu import usable_cores
 from pdfocr_core.serving.endpoint import Endpoint
 from pdfocr_core.serving.keepalive import KeepAlive
 from pdfocr_core.serving.managed import ManagedServer
+from pdfocr_core.serving.open_files import connections_possible
 from pdfocr_core.serving.pace import Pace
 from pdfocr_core.serving.recycling import Recycling
 from pdfocr_core.settings import (
@@ -50,6 +52,8 @@ from pdfocr_core.telemetry import Telemetry
 from pdfocr_core.workspace import Workspace
 
 __all__ = ["Servers", "Session", "index_sources"]
+
+logger = logging.getLogger("pdfocr.session")
 
 # Settings of the picture: what the user sets goes before the profile's.
 _PICTURE = {"longest_side_px", "image_format", "jpeg_quality"}
@@ -229,15 +233,26 @@ class Session:
     def _in_flight(self) -> tuple[int, int | None]:
         """Pages in flight at the start, and how far the window may go; None for a fixed one."""
         if self.settings.in_flight:
-            return self.settings.in_flight, None
+            return self._as_files_allow(self.settings.in_flight), None
         if self.kind is EngineKind.CPU:
             return 2 * self._cpu_workers(), None
         most = min(self.settings.max_in_flight, self.profile.serve.max_in_flight or self.settings.max_in_flight)
         if self.kind is EngineKind.VLLM:
             free = psutil.virtual_memory().available
             most = min(most, max(1, int(_MEMORY_SHARE * free / _SERVER_BYTES_PER_PAGE)))
+        most = self._as_files_allow(most)
         # As many pages are judged before more are sent, so no more are at stake.
         return min(max(_FIRST_IN_FLIGHT[self.kind], self.settings.judge_first_pages), most), most
+
+    def _as_files_allow(self, pages: int) -> int:
+        if (possible := connections_possible(pages)) < pages:
+            logger.warning(
+                "The system lets this process have %d pages in flight instead of %d: raise its limit of open files "
+                "(`ulimit -n`, `LimitNOFILE=`).",
+                possible,
+                pages,
+            )
+        return possible
 
     def _cpu_workers(self) -> int:
         return self.server_settings.cpu_workers or usable_cores()

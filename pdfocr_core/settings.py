@@ -220,7 +220,7 @@ class ReadSettings(_Settings):
         description="Share of failed and fallback pages that makes a document `failed`; unset: never.",
     )
     in_flight: int = Field(0, ge=0, description="Pages in flight, fixed; 0: as many as the engine can use.")
-    max_in_flight: int = Field(512, ge=1, description="Pages in flight at most, where the engine decides.")
+    max_in_flight: int = Field(1024, ge=1, description="Pages in flight at most, where the engine decides.")
     judge_first_pages: int = Field(
         20, ge=0, description="First answers that are judged before more pages are sent; 0 judges none."
     )

@@ -42,7 +42,7 @@ class PageSettings(ChoiceFields):
     )
     in_flight: int | None = Field(default=None, description="Pages in flight. Default: 0, the engine decides.")
     max_in_flight: int | None = Field(
-        default=None, description="Pages in flight at most, where the engine decides. Default: 512."
+        default=None, description="Pages in flight at most, where the engine decides. Default: 1024."
     )
     judge_first_pages: int | None = Field(
         default=None, description="First answers that are judged before more pages are sent; 0: none. Default: 20."
