@@ -48,6 +48,8 @@ class NetnsLauncher(RunLauncher[Any], ConfigurableClass):
         run, origin = context.dagster_run, context.job_code_origin
         assert origin is not None
         worker = self._idle_worker()
+        # Before it starts: the daemon may be killed at any moment.
+        self._instance.add_run_tags(run.run_id, {WORKER_TAG: worker})
         arguments = ExecuteRunArgs(
             job_origin=origin,
             run_id=run.run_id,
@@ -59,7 +61,7 @@ class NetnsLauncher(RunLauncher[Any], ConfigurableClass):
         with (self._logs / f"{run.run_id}.log").open("wb") as log:
             process = subprocess.Popen(argv, stdout=log, stderr=log, start_new_session=True, env={**os.environ})
         created = psutil.Process(process.pid).create_time()
-        self._instance.add_run_tags(run.run_id, {WORKER_TAG: worker, PROCESS_TAG: f"{process.pid} {created}"})
+        self._instance.add_run_tags(run.run_id, {PROCESS_TAG: f"{process.pid} {created}"})
 
     def _idle_worker(self) -> str:
         """The worker with the fewest runs; a machine without network takes none, as no node of a cluster does."""

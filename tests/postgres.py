@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from pdfocr_core.serving.endpoint import free_port
+from tests.ports import quiet_port
 
 USER = "dagster"
 
@@ -26,7 +26,7 @@ class Postgres:
     def __init__(self, host: str = "127.0.0.1") -> None:
         bin_folder = programs()
         assert bin_folder is not None
-        self._bin, self.host, self.port = bin_folder, host, free_port()
+        self._bin, self.host, self.port = bin_folder, host, quiet_port(host)
         # Not among the test's own files: they are closed to the user that the package has made for the server, which refuses
         # to run as root.
         self._folder = Path(tempfile.mkdtemp(prefix="postgres-test-"))

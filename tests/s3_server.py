@@ -14,7 +14,7 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
-from pdfocr_core.serving.endpoint import free_port
+from tests.ports import quiet_port
 
 KEY, SECRET = "admin", "admin-secret"
 READER = {"AWS_ACCESS_KEY_ID": "reader", "AWS_SECRET_ACCESS_KEY": "reader-secret"}
@@ -41,8 +41,8 @@ def weed() -> str | None:
 _STARTS = 5
 
 
-def _free_ports() -> dict[str, int]:
-    return {name: free_port() for name in ("s3", "master", "volume", "filer")}
+def _quiet_ports(host: str) -> dict[str, int]:
+    return {name: quiet_port(host) for name in ("s3", "master", "volume", "filer")}
 
 
 class S3Server:
@@ -52,7 +52,7 @@ class S3Server:
         self.folder, self._host = folder, host
         self._config = folder / "identities.json"
         self._config.write_text(json.dumps(_IDENTITIES))
-        self._ports = _free_ports()
+        self._ports = _quiet_ports(host)
         self._process: subprocess.Popen[bytes] | None = None
         self._was_up = False
         self.start()
@@ -94,7 +94,7 @@ class S3Server:
                 self._was_up = True
                 return
             if not self._was_up:
-                self._ports = _free_ports()
+                self._ports = _quiet_ports(self._host)
             time.sleep(1)
         raise AssertionError(self._log())
 
@@ -102,7 +102,7 @@ class S3Server:
         program = weed()
         assert program is not None
         ports = [f"-{name}.port={port}" for name, port in self._ports.items()]
-        grpc = [f"-{name}.port.grpc={free_port()}" for name in self._ports]
+        grpc = [f"-{name}.port.grpc={quiet_port(self._host)}" for name in self._ports]
         quiet = ["-master.telemetry=false", "-volume.max=1000", "-master.volumeSizeLimitMB=64"]
         with (self.folder / "server.log").open("ab") as log:
             return subprocess.Popen(
@@ -128,7 +128,7 @@ class S3Server:
 
     def _comes_up(self, process: subprocess.Popen[bytes]) -> bool:
         """Whether it answers; false when it ended first."""
-        deadline = time.monotonic() + 90
+        deadline = time.monotonic() + 300
         while not self._answers():
             assert time.monotonic() < deadline, self._log()
             if process.poll() is not None:
@@ -149,7 +149,7 @@ class S3Server:
     def _answers(self) -> bool:
         """Whether an object can be written: the volume server joins a moment after the rest is up."""
         try:
-            with urllib.request.urlopen(self.endpoint, timeout=2):
+            with urllib.request.urlopen(self.endpoint, timeout=10):
                 pass
         except urllib.error.HTTPError:
             pass

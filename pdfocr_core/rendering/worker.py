@@ -31,8 +31,8 @@ _SET_VARIABLES = {
     "MALLOC_ARENA_MAX": "2",
     "PYTHONNOUSERSITE": "1",
 }
-# A process whose socket closed is dying: its exit code is worth this wait.
-_LAST_BREATH_S = 2.0
+# A process whose socket closed is dying: its exit code is worth this wait, which is long on a starved machine only.
+_LAST_BREATH_S = 20.0
 # Bytes of one answer come in one go; a process that stops in the middle of it is stuck.
 _STALLED_S = 30
 # A process that aborts with this part of its allowance in use was refused more.

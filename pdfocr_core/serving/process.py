@@ -98,7 +98,7 @@ class ServerProcess:
                 _end(_marked(self._mark), self.grace_s)
             code = 128 - code
         if self._pump is not None and self._pump is not threading.current_thread():
-            self._pump.join(timeout=2.0)
+            self._pump.join(timeout=10.0)  # its last lines say why it ended
         return code
 
     @property

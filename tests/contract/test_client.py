@@ -17,9 +17,11 @@ import pytest
 
 from pdfocr_core.errors import ConfigurationError, PageError, Reason, ServerUnavailable
 from pdfocr_core.serving import client as client_module
+from pdfocr_core.serving import lanes
 from pdfocr_core.serving.client import ChatClient
-from pdfocr_core.serving.endpoint import Endpoint, free_port
+from pdfocr_core.serving.endpoint import Endpoint
 from pdfocr_core.serving.lanes import FAILURES_TO_OPEN, Lane
+from tests.ports import quiet_port
 
 KEY = "geheimer-schluessel"
 Act = Callable[["Scripted"], None]
@@ -121,7 +123,7 @@ def first(count: int, bad: Act) -> Act:
 
 def run(work: Callable[[ChatClient], Awaitable[Any]], *endpoints: Endpoint, **options: Any) -> Any:
     async def main() -> Any:
-        async with ChatClient(endpoints, **{"first_delay_s": 0.01, "patience_s": 10.0, **options}) as client:
+        async with ChatClient(endpoints, **{"first_delay_s": 0.01, "patience_s": 60.0, **options}) as client:
             return await work(client)
 
     return asyncio.run(main())
@@ -222,8 +224,8 @@ def test_retry_after_is_honoured() -> None:
 
 
 def test_a_hanging_request_ends_at_its_deadline_and_is_asked_again() -> None:
-    with serving(first(1, lambda _: time.sleep(2))) as endpoint:
-        answer = run(lambda client: client.ask(b"{}"), endpoint, request_timeout_s=0.3)
+    with serving(first(1, lambda _: time.sleep(5))) as endpoint:
+        answer = run(lambda client: client.ask(b"{}"), endpoint, request_timeout_s=1.0)
     assert answer.text == "read"
 
 
@@ -232,12 +234,12 @@ def test_a_trickling_answer_ends_at_its_deadline_too() -> None:
         request.send_response(200)
         request.send_header("content-length", "100")
         request.end_headers()
-        for _ in range(20):
+        for _ in range(50):
             request.wfile.write(b" ")
             time.sleep(0.1)
 
     with serving(first(1, trickle)) as endpoint:
-        assert run(lambda client: client.ask(b"{}"), endpoint, request_timeout_s=0.5).text == "read"
+        assert run(lambda client: client.ask(b"{}"), endpoint, request_timeout_s=1.0).text == "read"
 
 
 @pytest.mark.parametrize("status", [400, 413, 422])
@@ -286,7 +288,7 @@ def test_a_query_string_goes_with_every_request_and_into_no_log(caplog: pytest.L
 
 
 def test_a_server_that_stays_away_ends_the_run_after_the_patience() -> None:
-    nobody = Endpoint(f"http://127.0.0.1:{free_port()}/v1", KEY)
+    nobody = Endpoint(f"http://127.0.0.1:{quiet_port()}/v1", KEY)
 
     async def work(client: ChatClient) -> list[object]:
         return await asyncio.gather(*(client.ask(b"{}") for _ in range(20)), return_exceptions=True)
@@ -298,7 +300,7 @@ def test_a_server_that_stays_away_ends_the_run_after_the_patience() -> None:
 
 
 def test_a_server_that_comes_late_is_waited_for() -> None:
-    port = free_port()
+    port = quiet_port()
 
     async def work(client: ChatClient) -> str:
         asked = asyncio.create_task(client.ask(b"{}"))
@@ -330,7 +332,7 @@ def test_a_page_that_alone_keeps_failing_is_given_up_and_the_others_arrive() -> 
     assert "cannot take this one" in error.detail
 
 
-def test_a_poison_page_that_is_the_last_one_left_is_given_up_too() -> None:
+def test_a_poison_page_that_is_the_last_one_left_is_given_up_too(monkeypatch: pytest.MonkeyPatch) -> None:
     def act(request: Scripted) -> None:
         if request.body.get("poison"):
             request.reply(500, "never")
@@ -345,8 +347,10 @@ def test_a_poison_page_that_is_the_last_one_left_is_given_up_too() -> None:
         assert (await client.ask(b"{}")).text == "read"
 
     with serving(act) as endpoint:
-        # The breaker pauses the lane for 1, 2 and 4 seconds on the way to the eighth failure.
-        run(work, endpoint, patience_s=8.0)
+        # With pauses of the breaker this short the eighth failure comes after a second or two, long before the patience ends.
+        monkeypatch.setattr(lanes, "FIRST_PAUSE_S", 0.1)
+        monkeypatch.setattr(lanes, "LONGEST_PAUSE_S", 0.1)
+        run(work, endpoint, patience_s=10.0)
 
 
 def test_requests_are_balanced_and_a_dead_server_is_left_out() -> None:
@@ -355,7 +359,7 @@ def test_requests_are_balanced_and_a_dead_server_is_left_out() -> None:
     def counting(name: str) -> Act:
         def act(request: Scripted) -> None:
             served[name] += 1
-            time.sleep(0.02)
+            time.sleep(0.1)
             request.good()
 
         return act
@@ -363,15 +367,15 @@ def test_requests_are_balanced_and_a_dead_server_is_left_out() -> None:
     async def work(client: ChatClient) -> None:
         await asyncio.gather(*(client.ask(b"{}") for _ in range(40)))
 
-    dead = Endpoint(f"http://127.0.0.1:{free_port()}/v1")
+    dead = Endpoint(f"http://127.0.0.1:{quiet_port()}/v1")
     with serving(counting("a")) as first_one, serving(counting("b")) as second_one:
         run(work, first_one, dead, second_one, max_connections=8)
     assert served["a"] + served["b"] == 40
-    assert min(served.values()) >= 10
+    assert min(served.values()) >= 8
 
 
 def test_proxies_of_the_environment_are_not_asked_for_loopback(monkeypatch: pytest.MonkeyPatch) -> None:
-    nowhere = f"http://127.0.0.1:{free_port()}"
+    nowhere = f"http://127.0.0.1:{quiet_port()}"
     for name in ("http_proxy", "HTTP_PROXY", "ALL_PROXY", "all_proxy"):
         monkeypatch.setenv(name, nowhere)
     monkeypatch.delenv("no_proxy", raising=False)
@@ -394,10 +398,10 @@ def test_an_unreachable_server_is_reported_once_and_its_new_address_used() -> No
 
         async def recover(*, stuck: bool = False) -> Sequence[Endpoint]:
             calls.append(stuck)
-            await asyncio.sleep(0.2)
+            await asyncio.sleep(1)  # until all have found it wanting
             return [endpoint]
 
-        dead = Endpoint(f"http://127.0.0.1:{free_port()}/v1")
+        dead = Endpoint(f"http://127.0.0.1:{quiet_port()}/v1")
         assert run(work, dead, on_unreachable=recover, patience_s=0.1) == 20
     assert calls == [False]
 
@@ -414,10 +418,10 @@ def test_a_stuck_server_is_reported_as_stuck() -> None:
         if stop.is_set():
             request.good()
         else:
-            stop.wait(3)
+            stop.wait(30)
 
     with serving(act) as endpoint:
-        run(lambda client: client.ask(b"{}"), endpoint, on_unreachable=recover, request_timeout_s=0.3)
+        run(lambda client: client.ask(b"{}"), endpoint, on_unreachable=recover, request_timeout_s=1.5)
     assert calls == [True]
 
 
@@ -428,7 +432,7 @@ def test_the_owners_failure_to_bring_it_back_reaches_every_page() -> None:
     async def work(client: ChatClient) -> list[object]:
         return await asyncio.gather(*(client.ask(b"{}") for _ in range(5)), return_exceptions=True)
 
-    dead = Endpoint(f"http://127.0.0.1:{free_port()}/v1")
+    dead = Endpoint(f"http://127.0.0.1:{quiet_port()}/v1")
     outcomes = run(work, dead, on_unreachable=recover)
     assert {str(outcome) for outcome in outcomes} == {"budget spent"}
 
@@ -462,16 +466,17 @@ def test_a_page_that_kills_the_server_is_found_and_its_neighbours_arrive() -> No
 
 
 def test_cancelling_a_page_frees_its_place() -> None:
-    release = threading.Event()
+    arrived, release = threading.Event(), threading.Event()
 
     def act(request: Scripted) -> None:
         if request.body.get("slow"):
-            release.wait(5)
+            arrived.set()
+            release.wait(60)
         request.good()
 
     async def work(client: ChatClient) -> str:
         slow = asyncio.create_task(client.ask(b'{"slow": true}'))
-        await asyncio.sleep(0.1)
+        assert await asyncio.to_thread(arrived.wait, 60)
         slow.cancel()
         with pytest.raises(asyncio.CancelledError):
             await slow
@@ -485,7 +490,7 @@ def test_cancelling_a_page_frees_its_place() -> None:
 def test_metrics_are_summed_and_missing_ones_are_none() -> None:
     with serving(Scripted.good) as endpoint:
         load = run(lambda client: client.metrics(), endpoint)
-        nobody = run(lambda client: client.metrics(), Endpoint(f"http://127.0.0.1:{free_port()}/v1"))
+        nobody = run(lambda client: client.metrics(), Endpoint(f"http://127.0.0.1:{quiet_port()}/v1"))
     assert (load.running, load.waiting, load.kv_cache_usage) == (7.0, None, 0.5)
     assert nobody.running is None
 

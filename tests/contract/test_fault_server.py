@@ -29,12 +29,17 @@ ASKED_FOR = {
 }
 
 
-def ask(server: FaultServer, *, stream: bool = False, model: str = MODEL) -> httpx.Response:
+PATIENT, HASTY = httpx.Timeout(60), httpx.Timeout(60, read=1)
+
+
+def ask(
+    server: FaultServer, *, stream: bool = False, model: str = MODEL, timeout: httpx.Timeout = PATIENT
+) -> httpx.Response:
     content = [{"type": "image_url", "image_url": {"url": PICTURE}}]
     body: dict[str, Any] = {"model": model, "max_tokens": 50, "messages": [{"role": "user", "content": content}]}
     if stream:
         body["stream"] = True
-    with httpx.Client(trust_env=False, timeout=1.0) as client:
+    with httpx.Client(trust_env=False, timeout=timeout) as client:
         return client.post(f"{server.url}/chat/completions", json=body)
 
 
@@ -59,7 +64,7 @@ def text_of(response: httpx.Response) -> str:
 def test_faults_of_the_connection(fault: Fault, error: type[Exception], stream: bool) -> None:
     with fault_server(Plan({fault: 1.0}, down_s=0.2)) as server:
         if error is MemoryError:
-            with httpx.Client(trust_env=False, timeout=5) as client:
+            with httpx.Client(trust_env=False, timeout=PATIENT) as client:
                 body = {"model": MODEL, "stream": stream, "messages": [{"role": "user", "content": "page"}]}
                 with client.stream("POST", f"{server.url}/chat/completions", json=body) as response:
                     got = 0
@@ -69,7 +74,7 @@ def test_faults_of_the_connection(fault: Fault, error: type[Exception], stream: 
                             return
             pytest.fail("the flood ended")
         with pytest.raises(error):
-            ask(server, stream=stream)
+            ask(server, stream=stream, timeout=HASTY if fault is Fault.HANG else PATIENT)
         time.sleep(0.3)
         assert text_of(ask(server, stream=stream)).startswith("---")
         assert server.met == {fault: 1}
@@ -135,5 +140,5 @@ def test_a_key_is_asked_for_where_one_is_set() -> None:
     with fault_server() as server:
         server.key = "right"
         assert ask(server).status_code == 401
-        with httpx.Client(trust_env=False, headers={"Authorization": "Bearer right"}) as client:
+        with httpx.Client(trust_env=False, timeout=PATIENT, headers={"Authorization": "Bearer right"}) as client:
             assert client.get(f"{server.url}/models").status_code == 200

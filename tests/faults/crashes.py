@@ -136,7 +136,8 @@ class Episode:
         if self.is_over():
             return None
         if victim != "run" and (family := self._family(PROGRAMS[victim])):
-            chance.choice(family).kill()
+            with contextlib.suppress(psutil.NoSuchProcess):  # it may end by itself in this moment
+                chance.choice(family).kill()
             self._server_hit += victim != "renderer"
         else:
             victim = "run"
@@ -208,7 +209,7 @@ class Episode:
         asked = self.asked()
         assert {text: asked[text] for text in self.durable} == self.durable
         assert {path: path.stat().st_mtime_ns for path in self.committed} == self.committed
-        wait_until(lambda: not self._processes(), 20)
+        wait_until(lambda: not self._processes(), 120)
         assert not list((self.command.folder / "tmp").glob("pdfocr-*"))
         assert not [path for path in workspace.rglob("*") if "#" in path.name or "part-" in path.name]
 

@@ -77,17 +77,17 @@ def test_the_clock_of_no_progress_ends_the_run_and_names_the_clock_of_a_call(tmp
     no_progress, call = str(caught.value).split("Last seen: ")
     assert "No page succeeded at " in no_progress
     assert_says(no_progress, "server_patience_s", 2.0, at_most=60)
-    assert_says(call, "request_timeout_s", 0.5, at_most=30)
+    assert_says(call, "request_timeout_s", 0.5, at_most=60)
 
 
 def test_the_clock_of_drawing_is_told_with_the_page(tmp_path: Path) -> None:
     path = written(tmp_path / "slow.pdf", [HARMLESS, slow()])
     with fault_server() as server:
-        settings = ReadSettings(render=RenderSettings(workers=1, page_render_timeout_s=1.0))
+        settings = ReadSettings(render=RenderSettings(workers=1, page_render_timeout_s=4.0))
         good, hung = read_document(path, model=MODEL, server_url=server.url, settings=settings).pages
     assert (good.status, good.detail) == ("ok", "")
     assert (hung.status, hung.reason) == ("failed", "renderer_timeout")
-    assert_says(hung.detail, "page_render_timeout_s", 1.0, at_most=20)
+    assert_says(hung.detail, "page_render_timeout_s", 4.0, at_most=60)
 
 
 def test_the_clock_of_a_page_is_told_with_the_page(tmp_path: Path) -> None:

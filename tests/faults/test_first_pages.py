@@ -25,6 +25,9 @@ def test_nonsense_stops_the_run_and_the_next_reads_those_pages_anew(pdfocr: Comm
         MODEL,
         "--text-layer",
         "off",
+        # Fixed, so that few pages can have been asked by the time that the verdict is due.
+        "--in-flight",
+        8,
         "--workspace",
         pdfocr.workspace,
     ]

@@ -7,6 +7,7 @@ import hashlib
 import io
 import json
 import multiprocessing
+import os
 import re
 import time
 from collections.abc import Callable
@@ -65,9 +66,10 @@ CHECKS: dict[str, Callable[[bytes], object]] = {
 def look(root: Path, seen: dict[str, str]) -> list[str]:
     """Read everything once. Returns what is wrong."""
     wrong = []
-    for path in root.rglob("*"):
+    # Not `rglob`: a folder may go, with the parts in it, before it is looked into.
+    for path in [Path(folder, name) for folder, _folders, names in os.walk(root) for name in names]:
         name = str(path.relative_to(root))
-        if PASSED_BY.search(name) or not path.is_file():
+        if PASSED_BY.search(name):
             continue
         try:
             data = path.read_bytes()
@@ -104,7 +106,8 @@ def test_readers_never_see_half_a_file_nor_a_change(pdfocr: Command) -> None:
     forks = multiprocessing.get_context("fork")
     over, found = forks.Event(), forks.Queue()
     watcher = forks.Process(target=watch, args=(pdfocr.workspace, over, found), daemon=True)
-    with fault_server(seconds=0.1) as server:
+    # Slow enough for parts to be there for a while.
+    with fault_server(seconds=0.3) as server:
         remote = ("--engine", "remote", "--model", MODEL, "--server", server.url, "--in-flight", 3)
         arguments = ("run", sources, *remote, "--pages-per-group", 6, "--workspace", pdfocr.workspace)
         watcher.start()

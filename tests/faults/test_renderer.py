@@ -77,7 +77,7 @@ def reasons(pages: list[RenderedPage | PageError]) -> list[str]:
 
 def test_a_page_that_hangs_costs_that_page_and_no_more(tmp_path: Path):
     path = written(tmp_path / "slow.pdf", [HARMLESS, HARMLESS, slow(), HARMLESS])
-    with RenderPool(RenderSettings(workers=1, page_render_timeout_s=1.0)) as pool:
+    with RenderPool(RenderSettings(workers=1, page_render_timeout_s=4.0)) as pool:
         assert reasons(drawn(pool, path, 1)) == ["ok"]  # started and warm
         pages = drawn(pool, path, 1, 2, 3, 4)
         assert reasons(pages) == ["ok", "ok", "renderer_timeout", "ok"]
@@ -126,7 +126,7 @@ def draw_with_little_memory(path: Path, *numbers: int) -> tuple[list[str], int]:
 
 def kill_when_busy(pool: RenderPool, busy_s: float = 0.8, with_signal: signal.Signals = signal.SIGKILL) -> int:
     """Kills the only process once it has computed for longer than its imports take; the number of the process."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     start: dict[int, float] = {}
     while time.monotonic() < deadline:
         for pid in pool.pids:
@@ -153,18 +153,21 @@ def test_a_kill_from_outside_costs_nothing(tmp_path: Path):
 
 def test_a_page_that_kills_twice_is_given_up(tmp_path: Path):
     path = written(tmp_path / "busy.pdf", [slow(), HARMLESS])
-    with RenderPool(RenderSettings(workers=1)) as pool, ThreadPoolExecutor(1) as thread:
+    settings = RenderSettings(workers=1, page_render_timeout_s=600)
+    with RenderPool(settings) as pool, ThreadPoolExecutor(1) as thread:
         future = thread.submit(drawn, pool, path, 1, 2)
-        kill_when_busy(pool)
-        kill_when_busy(pool)
+        # Long after its start on any machine: a process that is killed before it has the page does not count.
+        kill_when_busy(pool, 2.5)
+        kill_when_busy(pool, 2.5)
         assert reasons(future.result()) == ["renderer_memory", "ok"]
 
 
 def test_a_native_crash_costs_its_page_and_the_process_is_never_used_again(tmp_path: Path):
     path = written(tmp_path / "busy.pdf", [slow(), HARMLESS])
-    with RenderPool(RenderSettings(workers=1)) as pool, ThreadPoolExecutor(1) as thread:
+    settings = RenderSettings(workers=1, page_render_timeout_s=600)
+    with RenderPool(settings) as pool, ThreadPoolExecutor(1) as thread:
         future = thread.submit(drawn, pool, path, 1, 2)
-        crashed = {kill_when_busy(pool, with_signal=signal.SIGSEGV) for _ in range(2)}
+        crashed = {kill_when_busy(pool, 2.5, signal.SIGSEGV) for _ in range(2)}
         pages = future.result()
         assert reasons(pages) == ["renderer_crashed", "ok"]
         assert "SIGSEGV" in pages[0].detail
@@ -210,7 +213,7 @@ def test_a_document_that_takes_too_long_to_open_is_ended_by_its_clock(tmp_path: 
 
 
 def test_one_file_that_hangs_does_not_cost_the_count_of_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("pdfocr_core.rendering.pool._COUNT", Clock("counting", 1.0))
+    monkeypatch.setattr("pdfocr_core.rendering.pool._COUNT", Clock("counting", 4.0))
     good = written(tmp_path / "good.pdf", [HARMLESS] * 3)
     with RenderPool(RenderSettings(workers=1)) as pool, ThreadPoolExecutor(1) as thread:
         pipe = tmp_path / "pipe.pdf"

@@ -106,7 +106,7 @@ def test_planted_secrets_would_be_found(tmp_path: Path) -> None:
     (tmp_path / "packed.jsonl.zst").write_bytes(zstandard.compress(TOKEN.encode()))
     assert {secret for _, secret in found_in(tmp_path, exempt=tmp_path / "none")} == {KEY, TOKEN}
     child = (
-        f"import subprocess, sys; subprocess.run([sys.executable, '-c', 'import time; time.sleep(1)', {PASSWORD!r}])"
+        f"import subprocess, sys; subprocess.run([sys.executable, '-c', 'import time; time.sleep(4)', {PASSWORD!r}])"
     )
     process = subprocess.Popen([sys.executable, "-c", child], text=True)
     assert watch(process, []) == {PASSWORD}

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import httpx
+import pytest
 
-from pdfocr_core.serving.endpoint import free_port
+from pdfocr_core.testing.server import fault_server
 from tests.counting_server import counting_server
 from tests.documents import write_collection
-from tests.faults.test_servers import wait_until
+from tests.faults.test_servers import hold_answers, wait_until
 from tests.integration.conftest import Command
 
 DOCUMENTS, PAGES_EACH = 6, 4
@@ -32,8 +34,10 @@ def assert_all_read(pdfocr: Command) -> None:
 
 
 def test_servers_that_answer_are_used_and_go_on_while_others_are_not_there(pdfocr: Command) -> None:
-    with counting_server() as server:
-        done = pdfocr(*arguments(pdfocr, f"http://127.0.0.1:{free_port()}/v1", server.url))
+    with counting_server() as server, socket.socket() as silent:
+        # Nobody listens there, and nobody else can begin to.
+        silent.bind(("127.0.0.1", 0))
+        done = pdfocr(*arguments(pdfocr, f"http://127.0.0.1:{silent.getsockname()[1]}/v1", server.url))
         assert_all_read(pdfocr)
         assert set(server.pictures.values()) == {1}
         assert "Traceback" not in done.stderr
@@ -42,13 +46,18 @@ def test_servers_that_answer_are_used_and_go_on_while_others_are_not_there(pdfoc
             assert client.get(f"{server.url}/models").status_code == 200
 
 
-def test_the_server_with_less_under_way_gets_the_next_page(pdfocr: Command) -> None:
-    with counting_server(0.1) as quick, counting_server(0.8) as slow:
-        pdfocr(*arguments(pdfocr, quick.url, slow.url))
+def test_the_server_with_less_under_way_gets_the_next_page(pdfocr: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    with counting_server(0.1) as quick, fault_server() as slow:
+        let_go = hold_answers(slow, monkeypatch)
+        process = pdfocr.start(*arguments(pdfocr, quick.url, slow.url))
+        # In turns all six in flight would soon be at the one that does not answer.
+        wait_until(lambda: quick.requests >= PAGES - 6 or process.poll() is not None)
+        assert 0 < slow.asked.total() <= 3
+        let_go.set()
+        _stdout, stderr = process.communicate()
+        assert process.returncode == 0, stderr
         assert_all_read(pdfocr)
-        # In turns each would get half of them.
-        assert 0 < slow.requests < PAGES / 3
-        assert quick.requests + slow.requests == PAGES
+        assert quick.requests + slow.asked.total() == PAGES
 
 
 def test_a_server_that_dies_in_the_middle_leaves_its_pages_to_the_other(pdfocr: Command) -> None:
@@ -57,7 +66,7 @@ def test_a_server_that_dies_in_the_middle_leaves_its_pages_to_the_other(pdfocr: 
         # By then half of the pages in flight are there, where no answer ever comes.
         wait_until(lambda: stays.requests >= 6 or process.poll() is not None)
         dies.kill()
-        _stdout, stderr = process.communicate(timeout=120)
+        _stdout, stderr = process.communicate(timeout=600)
         assert process.returncode == 0, stderr
         assert_all_read(pdfocr)
         assert set(stays.pictures.values()) == {1}

@@ -39,7 +39,12 @@ from tests.integration.conftest import Command
 ROOT = Path(__file__).parents[2]
 ASSETS = ("page_groups", "dolma_documents", "markdown_export")
 GRACE_S = 30  # what Kubernetes gives unless told otherwise; the shortest of the clouds
-DOCUMENTS, PAGES = 6, 5
+DOCUMENTS, PAGES = 8, 5
+
+
+def grace_s() -> float:
+    """What there is, longer on a machine that has other things to do."""
+    return GRACE_S * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
 def whole_job() -> dg.JobDefinition:
@@ -131,16 +136,17 @@ def test_a_machine_is_taken_away_and_the_retry_reads_the_rest(
         done: Any = instance.get_materialized_partitions
         wait_until(lambda: process.poll() is not None or bool(done(dg.AssetKey("markdown_export"))))
         complete = done(dg.AssetKey("page_groups"))
-        wait_until(lambda: worker.asked().total() >= 10 * len(complete) + 6)
+        wait_until(lambda: process.poll() is not None or worker.asked().total() >= 10 * len(complete) + 6)
+        assert process.poll() is None, worker.log()
         family = psutil.Process(process.pid).children(recursive=True)
         assert any("stand_in_vllm" in " ".join(one.cmdline()) for one in family)
 
         told(process.pid, signal.SIGTERM)
-        assert process.wait(GRACE_S) == 1, worker.log()
+        assert process.wait(grace_s()) == 1, worker.log()
         asked = worker.asked()
         time.sleep(1)
         assert worker.asked() == asked
-        assert [one for one in family if is_alive(one)] == []
+        wait_until(lambda: not [one for one in family if is_alive(one)], 60)
         ended = instance.get_run_by_id(run.run_id)
         assert ended is not None
         assert ended.status is dg.DagsterRunStatus.FAILURE

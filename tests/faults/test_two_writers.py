@@ -26,6 +26,7 @@ from pdfocr_core.workspace import Workspace, line_of, open_workspace
 from pdfocr_dagster.runs import open_instance
 from tests.documents import write_collection, write_pdf
 from tests.faults.outcome import differences, outcome
+from tests.faults.test_servers import hold_answers
 from tests.integration.conftest import Command
 
 DOCUMENTS, PAGES = 4, 3
@@ -77,15 +78,18 @@ def end(process: subprocess.Popen[str]) -> tuple[int, str]:
     return process.returncode, stderr
 
 
-def test_of_two_commands_the_second_leaves_to_the_first_what_it_reads(pdfocr: Command, sources: Sources) -> None:
-    with fault_server(seconds=1.5) as server:
-        # Slow enough for the second to start meanwhile.
+def test_of_two_commands_the_second_leaves_to_the_first_what_it_reads(
+    pdfocr: Command, sources: Sources, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with fault_server() as server:
+        # The first cannot be done before the second is.
+        let_go = hold_answers(server, monkeypatch)
         first = pdfocr.start(*sources.arguments(pdfocr, server))
         wait_until(lambda: server.asked.total() > 0 or first.poll() is not None)
         second = pdfocr.start(*sources.arguments(pdfocr, server))
         code, said = end(second)
-        if first.poll() is None:
-            assert (code, "read by another run" in said) == (3, True), said
+        assert (code, "read by another run" in said) == (3, True), said
+        let_go.set()
         assert end(first)[0] == 0
         assert set(server.asked.values()) == {1}
     assert_whole(pdfocr, sources)
@@ -126,10 +130,16 @@ def test_commands_that_create_one_history_in_the_same_instant(tmp_path: Path, mo
             process.join()
 
 
-def test_two_runs_that_know_nothing_of_each_other_read_one_group(pdfocr: Command, sources: Sources) -> None:
+def test_two_runs_that_know_nothing_of_each_other_read_one_group(
+    pdfocr: Command, sources: Sources, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with fault_server(seconds=0.3) as server:
+        let_go = hold_answers(server, monkeypatch)
         homes = [{"DAGSTER_HOME": str(pdfocr.folder / name)} for name in ("one", "two")]
         both = [pdfocr.start(*sources.arguments(pdfocr, server), extra_environment=home) for home in homes]
+        # Each has its two pages in flight, all of the first group.
+        wait_until(lambda: server.asked.total() >= 4 or any(process.poll() is not None for process in both))
+        let_go.set()
         ends = [end(process) for process in both]
         assert max(server.asked.values()) == 2
     assert [code for code, _said in ends] == [0, 0], ends

@@ -17,11 +17,11 @@ from typing import Any
 import dagster as dg
 import pytest
 
-from pdfocr_core.serving.endpoint import free_port
 from pdfocr_dagster.definitions import build_definitions, defs
 from tests.counting_server import CountingServer, counting_server
 from tests.documents import write_collection
 from tests.integration.conftest import Command
+from tests.ports import quiet_port
 
 ROOT = Path(__file__).parents[2]
 ASSETS = ["page_groups", "dolma_documents", "markdown_export"]
@@ -45,8 +45,10 @@ class Deployment:
     def __init__(self, pdfocr: Command, server: CountingServer, sources: Path | str) -> None:
         self.home = pdfocr.folder / "home"
         self.home.mkdir()
-        (self.home / "dagster.yaml").write_text("telemetry:\n  enabled: false\n")
-        self.port = free_port()
+        (self.home / "dagster.yaml").write_text(
+            "telemetry:\n  enabled: false\ncode_servers:\n  local_startup_timeout: 300\n"
+        )
+        self.port = quiet_port()
         self.environment = {
             **pdfocr.environment,
             "DAGSTER_HOME": str(self.home),
@@ -83,7 +85,7 @@ class Deployment:
                 start_new_session=True,
             )
             try:
-                deadline = time.monotonic() + 90
+                deadline = time.monotonic() + 300
                 while True:
                     try:
                         self.ask(GRAPH)
@@ -97,7 +99,7 @@ class Deployment:
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(process.pid, 2)
                 try:
-                    process.wait(20)
+                    process.wait(60)
                 except subprocess.TimeoutExpired:
                     os.killpg(process.pid, 9)
                     process.wait()
@@ -132,7 +134,7 @@ class Deployment:
             LAUNCH, backfill={"partitionNames": keys, "assetSelection": [{"path": [name]} for name in ASSETS]}
         )["launchPartitionBackfill"]
         assert launched["__typename"] == "LaunchBackfillSuccess", launched
-        deadline = time.monotonic() + 300
+        deadline = time.monotonic() + 600
         while True:
             backfill = self.ask(BACKFILL, id=launched["backfillId"])["partitionBackfillOrError"]
             if backfill["status"] not in ("REQUESTED", "IN_PROGRESS"):
@@ -146,7 +148,7 @@ class Deployment:
             json.dumps({"query": query, "variables": variables}).encode(),
             {"Content-Type": "application/json"},
         )
-        with urllib.request.urlopen(request, timeout=30) as answer:
+        with urllib.request.urlopen(request, timeout=120) as answer:
             result = json.load(answer)
         assert "errors" not in result, result
         return result["data"]

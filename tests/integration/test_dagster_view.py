@@ -157,7 +157,7 @@ def test_each_group_is_judged_by_thresholds_of_the_configuration(collection: Col
         for entry in collection.instance.all_logs(result.run_id)
         if not entry.is_dagster_event and entry.level >= logging.INFO
     ]
-    assert 1 <= len(ours) <= 3, ours
+    assert 1 <= len(ours) < 15, ours  # 30 pages, and what a slow run says of its progress
 
 
 def test_assets_have_owners_kinds_descriptions_and_code() -> None:

@@ -200,7 +200,7 @@ def test_pruning_waits_for_runs(pdfocr: Command) -> None:
         write_pdf(pdfocr.folder / "in" / "c.pdf", ["three"])
         server.seconds = 60
         run = pdfocr.start(*order)
-        deadline = time.monotonic() + 120
+        deadline = time.monotonic() + 300
         while server.requests < 3:
             assert time.monotonic() < deadline
             time.sleep(0.1)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import dagster as dg
+import psutil
 import pytest
 from dagster._core.execution.backfill import BulkActionStatus
 from dagster._core.storage.dagster_run import IN_PROGRESS_RUN_STATUSES
@@ -43,7 +45,7 @@ def test_four_workers_survive_everything(folder: Path) -> None:
 def _backfill_under_fire(folder: Path, *, workers: int, groups: int, groups_per_run: int, cut_s: float) -> None:
     try:
         with machines(workers) as made:
-            cluster = Cluster(folder, made, seconds=1.0, groups_per_run=groups_per_run)
+            cluster = Cluster(folder, made, seconds=3.0, groups_per_run=groups_per_run)
             try:
                 _fire(cluster, groups, cut_s)
             finally:
@@ -62,11 +64,20 @@ def _fire(cluster: Cluster, groups: int, cut_s: float) -> None:
         wait_for("pages", lambda: watch.durable >= len(names), 300, cluster)
         in_progress = instance.get_runs_count(dg.RunsFilter(statuses=list(IN_PROGRESS_RUN_STATUSES)))
         assert in_progress <= len(names), "the pool's limit does not hold"
-        wait_for("runs at work", lambda: len(cluster.working(instance)) > 1, 300, cluster)
-        (cut_off, _process), (_name, victim) = list(cluster.working(instance).items())[:2]
+        working: list[tuple[str, psutil.Process]] = []
+
+        def two_work() -> bool:
+            working[:] = cluster.working(instance).items()
+            return len(working) > 1
+
+        wait_for("runs at work", two_work, 300, cluster)
+        (cut_off, _process), (_name, victim) = working[:2]
         cluster.machines.cut(cut_off)
         cut_at = time.monotonic()
-        victim.kill()
+        with suppress(psutil.NoSuchProcess):  # it may have come to its end meanwhile
+            victim.kill()
+        # Slow until here, so that runs are found at work.
+        cluster.server.seconds = 1.0
         time.sleep(2)
         cluster.postgres.stop()
         time.sleep(3)
@@ -82,9 +93,9 @@ def _fire(cluster: Cluster, groups: int, cut_s: float) -> None:
 
         wait_for("the end of the backfill", is_over, 3600, cluster)
         assert cluster.ended(instance) is BulkActionStatus.COMPLETED_SUCCESS, cluster.logs()
-        wait_for("the end of all processes", lambda: not cluster.working(instance), 120, cluster)
+        wait_for("the end of all processes", lambda: not cluster.working(instance), 300, cluster)
         runs = instance.get_runs(dg.RunsFilter(tags={"dagster/backfill": "backfill"}))
-        assert {run.tags[WORKER_TAG] for run in runs} == set(names)
+        assert {run.tags[WORKER_TAG] for run in runs if WORKER_TAG in run.tags} == set(names)
         # The last asset of a group says that it is done. A kill between it and the others makes the retry tell them again.
         assert set(materializations(instance, ASSETS[-1]).values()) == {1}
         assert all(

@@ -94,11 +94,14 @@ def test_a_killed_run_loses_nothing_and_repeats_nothing(pdfocr: Command, tmp_pat
         arguments = ("run", sources, *REMOTE, "--server", server.url, *settings, "--workspace", pdfocr.workspace)
         durable: dict[str, int] = {}
         committed: dict[Path, int] = {}
-        for _ in range(3):
+        for kills in range(12):
+            if kills >= 3 and durable:
+                break
             before = server.requests
             process = pdfocr.start(*arguments, extra_environment={"PDFOCR_CHECKPOINT_INTERVAL_S": "0.2"})
             wait_until(lambda before=before: server.requests > before or process.poll() is not None)
-            time.sleep(chance.uniform(0.1, 1.5))
+            # On a machine that gets nothing done in this time, it is longer after the first kills.
+            time.sleep(chance.uniform(0.1, 1.5) * (1 + kills // 3))
             process.send_signal(signal.SIGKILL)
             process.communicate()
             wait_until(lambda: not left_over_processes(pdfocr.folder))
@@ -126,10 +129,10 @@ def test_ctrl_c_ends_cleanly_and_the_next_run_goes_on(pdfocr: Command) -> None:
         process = pdfocr.start(*arguments)
         wait_until(lambda: server.requests >= 4)
         process.send_signal(signal.SIGINT)
-        _stdout, stderr = process.communicate(timeout=30)
+        _stdout, stderr = process.communicate(timeout=240)
         assert process.returncode == 130, stderr
         assert "Traceback" not in stderr
-        assert not left_over_processes(pdfocr.folder)
+        wait_until(lambda: not left_over_processes(pdfocr.folder))
         durable = {picture: server.pictures[picture] for picture in durable_pictures(pdfocr.workspace)}
         assert durable
         run(pdfocr, server, "--in-flight", 2)
@@ -176,7 +179,7 @@ def durable_pictures(workspace: Path) -> set[str]:
     return found
 
 
-def wait_until(condition: Callable[[], bool], seconds: float = 60) -> None:
+def wait_until(condition: Callable[[], bool], seconds: float = 300) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "waited in vain"

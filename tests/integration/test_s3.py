@@ -205,7 +205,7 @@ def test_what_is_wrong_is_said_within_seconds(
             "run", source, *REMOTE, "--server", server.url, "--workspace", pdfocr.workspace,
             code=2, extra_environment={**s3.environment, **changes},
         )  # fmt: skip
-    assert time.monotonic() - started < 60
+    assert time.monotonic() - started < 150  # the patience of a run is three minutes a request
     for word in words:
         assert word in done.stderr
     assert "Traceback" not in done.stderr
@@ -243,7 +243,7 @@ def test_sources_and_workspace_have_credentials_of_their_own(pdfocr: Command, s3
     assert len(place.under("markdown")) == 1
 
 
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(1800)
 def test_the_sensors_alone_carry_a_pdf_to_markdown(pdfocr: Command, s3: S3Server, tmp_path: Path) -> None:
     """With the real daemon: 30 PDFs, then 10 more, 3 replaced and 2 deleted; no page is asked for twice."""
     place = InBucket(pdfocr, s3, "workspace-w")

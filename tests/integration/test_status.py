@@ -15,7 +15,7 @@ from tests.integration.conftest import Command
 
 def test_status_beside_a_run(pdfocr: Command) -> None:
     sources = write_collection(pdfocr.folder / "sources", documents=6, pages=2)
-    with counting_server(seconds=0.3) as server:
+    with counting_server(seconds=1.0) as server:
         process = pdfocr.start(
             "run", sources, "--server", server.url, "--model", "pdfocr-cpu", "--pages-per-group", 4, "--in-flight", 2,
             "--json", "--workspace", pdfocr.workspace,
@@ -29,7 +29,9 @@ def test_status_beside_a_run(pdfocr: Command) -> None:
         out, err = process.communicate()
     assert process.returncode == 0, err
     assert [pages for pages, _in_work in seen] == sorted(pages for pages, _in_work in seen)
-    assert len({pages for pages, _in_work in seen}) >= 2  # it was looked at while groups ended
+    assert (
+        len({pages for pages, _in_work in seen}) >= 2
+    )  # it was looked at while groups ended, two seconds after another
 
     lines = [json.loads(line) for line in out.splitlines()]
     assert {line["event"] for line in lines} == {"progress", "end"}

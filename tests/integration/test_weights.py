@@ -85,7 +85,7 @@ def test_weights_come_once_and_new_ones_come_anew(s3: S3Server, tmp_path: Path) 
 
 def test_several_processes_get_the_same_folder(s3: S3Server, tmp_path: Path) -> None:
     running = [start("s3://models/large", tmp_path) for _ in range(3)]
-    places = {process.communicate(timeout=120)[0].strip() for process in running}
+    places = {process.communicate(timeout=600)[0].strip() for process in running}
     assert [process.returncode for process in running] == [0, 0, 0]
     assert len(places) == 1
     assert folders(tmp_path) == [Path(places.pop())]
@@ -93,21 +93,29 @@ def test_several_processes_get_the_same_folder(s3: S3Server, tmp_path: Path) -> 
 
 
 def test_a_killed_download_leaves_nothing_that_looks_complete_and_is_gone_on_with(s3: S3Server, tmp_path: Path) -> None:
-    process = start("s3://models/large", tmp_path)
-    deadline = time.monotonic() + 60
-    while process.poll() is None and not list(tmp_path.glob("*.part/*.unfinished")):
+    caches = (tmp_path / str(attempt) for attempt in range(10))
+    cache = next((cache for cache in caches if killed_while_it_downloads("s3://models/large", cache)), None)
+    assert cache is not None, "it was too fast for this test each time"
+    (left,) = folders(cache)
+    assert left.suffix == ".part"
+    whole = fetch_weights("s3://models/large", cache)
+    assert folders(cache) == [whole]
+    found = contents(whole)
+    assert len(found.pop("model-3.safetensors")) == LARGE
+    assert found == FILES
+
+
+def killed_while_it_downloads(url: str, cache: Path) -> bool:
+    """Kill a download once it is under way; false when it came to its end first."""
+    process = start(url, cache)
+    deadline = time.monotonic() + 300
+    while process.poll() is None and not list(cache.glob("*.part/*.unfinished")):
         assert time.monotonic() < deadline
         time.sleep(0.001)
     process.send_signal(signal.SIGKILL)
     process.communicate()
-    assert process.returncode == -signal.SIGKILL, "it was too fast for this test"
-    (left,) = folders(tmp_path)
-    assert left.suffix == ".part"
-    whole = fetch_weights("s3://models/large", tmp_path)
-    assert folders(tmp_path) == [whole]
-    found = contents(whole)
-    assert len(found.pop("model-3.safetensors")) == LARGE
-    assert found == FILES
+    assert process.returncode in (0, -signal.SIGKILL)
+    return process.returncode != 0
 
 
 def test_a_download_can_be_stopped(s3: S3Server, tmp_path: Path) -> None:

@@ -85,14 +85,14 @@ def test_an_undamaged_archive_gives_all_its_members(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", ARCHIVES)
 @given(seed=st.integers(0, 2**32))
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.differing_executors])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.differing_executors, HealthCheck.too_slow])
 def test_a_damaged_archive_ends_in_one_of_our_errors_or_none(kind: str, seed: int) -> None:
     drain(damaged(ARCHIVES[kind], seed))
 
 
 @pytest.mark.parametrize("head", [b"", b"PK\x03\x04", b"\x1f\x8b\x08", b"BZh9", b"\xfd7zXZ\x00", b"a.pdf" + bytes(95)])
 @given(rest=st.binary(max_size=2000))
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.differing_executors])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.differing_executors, HealthCheck.too_slow])
 def test_any_bytes_end_in_one_of_our_errors_or_none(head: bytes, rest: bytes) -> None:
     drain(head + rest)
 
@@ -124,7 +124,7 @@ def _paths_of(url_of: Callable[[str], str], names: list[str], workspace: str) ->
     "url_of", [lambda name: f"/data/{name}", lambda name: f"/data/a.tar::{name}", lambda name: f"s3://b/{name}"]
 )
 @given(names=st.lists(_NAMES.filter(lambda name: "/" not in name), min_size=2, max_size=2, unique=True))
-@settings(suppress_health_check=[HealthCheck.differing_executors])
+@settings(suppress_health_check=[HealthCheck.differing_executors, HealthCheck.too_slow])
 def test_markdown_paths_of_every_kind_of_source_are_their_own(url_of: Callable[[str], str], names: list[str]) -> None:
     if any(name in {".", ".."} for name in names):
         return  # no store and no folder has such a name

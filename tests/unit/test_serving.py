@@ -231,7 +231,7 @@ def test_stop_ends_a_start_that_is_under_way() -> None:
     while not server.running():
         time.sleep(0.05)
     server.stop()
-    thread.join(20)
+    thread.join(120)
     assert "stopped while starting" in str(outcome[0])
     assert not server.running()
 

@@ -14,7 +14,7 @@ from pdfocr_core.records import Box, TextLine
 from pdfocr_core.viewer.export import export
 from pdfocr_core.workspace import Workspace, open_workspace
 from tests.documents import write_pdf
-from tests.integration.viewer.conftest import Watched, picture_is_drawn, serving
+from tests.integration.viewer.conftest import Watched, picture_is_drawn, places, serving
 from tests.viewer_workspace import commit, local, page
 
 SIZE = (330, 70)
@@ -57,9 +57,7 @@ def check(tab: Page, address: str, document: Document) -> None:
     expect(tab.get_by_role("button", name="Boxes (3)")).to_be_visible()
     expect(tab.locator(".outcome")).to_contain_text("confidence 80 %")
     picture_is_drawn(tab)
-    sheet, mark = tab.locator(".sheet").bounding_box(), marks.first.bounding_box()
-    assert sheet is not None
-    assert mark is not None
+    sheet, mark = places(tab, ".sheet", ".box.line")
     assert abs((mark["x"] - sheet["x"]) / sheet["width"] - 0.1) < 0.01
     assert abs((mark["y"] - sheet["y"]) / sheet["height"] - 0.25) < 0.01
 
