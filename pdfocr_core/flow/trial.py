@@ -46,8 +46,9 @@ class Trial(Generic[Page]):
 
     @property
     def open(self) -> bool:
-        """Whether there is no verdict yet."""
-        return self._answers < self._wanted
+        """Whether there is no verdict yet. It stands as soon as the answers still to come could not change it."""
+        to_come = self._wanted - self._answers
+        return to_come > 0 and 2 * (self._bad.total() + to_come) > self._wanted
 
     def note(self, reason: Reason | None, raw: str) -> None:
         """Take the first answer to a page.

@@ -62,8 +62,18 @@ def test_some_bad_pages_are_normal() -> None:
         trial.note(Reason.REPETITION, "later pages are not judged")
 
 
+def test_the_verdict_stands_as_soon_as_half_are_good() -> None:
+    trial: Trial[str] = Trial(20, "m")
+    for _ in range(9):
+        trial.note(Reason.REPETITION, "")
+        trial.note(None, "")
+    assert trial.open
+    trial.note(None, "")
+    assert not trial.open
+
+
 def test_failed_pages_wait_for_the_verdict_and_good_ones_do_not() -> None:
-    trial: Trial[str] = Trial(2, "m")
+    trial: Trial[str] = Trial(4, "m")
     good, bad, late = (
         record(1, PageStatus.OK),
         record(2, PageStatus.FAILED),
