@@ -10,8 +10,8 @@ import sys
 _ALL = [
     ("many_files", [], ["--documents", "500"]),
     ("dagster_share", [], ["--groups", "4", "--pages", "50", "--repeats", "1"]),
-    ("cpu_engine", ["--pages", "40"], ["--pages", "4"]),
-    ("seats", ["--seats", "512", "--mean-s", "8", "--pages", "150000"], ["--pages", "600"]),
+    ("cpu_engine", ["--pages", "60"], ["--pages", "4"]),
+    ("seats", ["--seats", "512", "--mean-s", "8", "--pages", "160000"], ["--pages", "600"]),
     ("client_cost", ["--pages", "3000"], ["--pages", "200", "--repeats", "1"]),
     ("memory", [], ["--pages", "1000"]),
     ("memory", ["--long"], ["--long", "--pages", "300"]),

@@ -187,6 +187,7 @@ def machine() -> dict[str, Any]:
         "python": platform.python_version(),
         "system": platform.platform(),
         "cores": os.cpu_count(),
+        "memory GiB": round(psutil.virtual_memory().total / 2**30, 1),
         "load": os.getloadavg()[0],
         "versions": dict(_versions()),
     }

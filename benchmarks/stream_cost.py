@@ -16,6 +16,7 @@ import time
 from contextlib import suppress
 from typing import Any
 
+from benchmarks import harness
 from pdfocr_core.serving.client import ChatClient
 from pdfocr_core.serving.endpoint import Endpoint, free_port
 from pdfocr_core.testing.streams import as_chunk, events
@@ -96,13 +97,15 @@ def main() -> None:
     argv = [sys.executable, "-m", "benchmarks.stream_cost", "--serve", str(port), "--seconds", str(options.seconds)]
     server = subprocess.Popen(argv)
     try:
-        print("tokens in a part   CPU ms per page")
+        rows = []
         for interval in INTERVALS:
             costs = sorted(asyncio.run(measure(port, interval, options.pages)) for _ in range(options.repeats))
-            print(f"{interval or 'not streamed':>16}   {costs[0]:.1f} to {costs[-1]:.1f}")
+            parts = interval or "not streamed"
+            rows.append({"tokens in a part": parts, "CPU ms/page, least": costs[0], "most": costs[-1]})
     finally:
         server.kill()
         server.wait()
+    harness.report("stream-cost", rows, f"{options.pages} answers of 600 tokens each, {AT_ONCE} at once")
 
 
 if __name__ == "__main__":
