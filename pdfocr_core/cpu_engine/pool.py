@@ -26,6 +26,7 @@ logger = logging.getLogger("pdfocr.cpu_engine")
 
 PAGE_TIMEOUT_S = 300.0
 GRACE_S = 10.0
+TAKEN_WITHIN_S = 60.0  # a process takes its page at once, or when it has loaded the models again
 END_S = 5.0
 PAGES_PER_WORKER = 2000  # then the process is replaced, whatever a library may have leaked
 POLL_S = 0.05
@@ -124,8 +125,7 @@ class OcrPool:
     async def _read_now(self, place: int, asked: PageRequest) -> Answer:
         try:
             future: Any = self._pools[place].schedule(worker.read_page, args=(asked,), timeout=PAGE_TIMEOUT_S)
-            # A process killed while it takes its task can leave the pool waiting for ever; then this clock rings.
-            answer: Answer = await asyncio.wait_for(asyncio.wrap_future(future), PAGE_TIMEOUT_S + GRACE_S)
+            answer = await _answer(future)
         except (ResultTimeout, TimeoutError):
             await self._replace(place)
             raise PageTooSlow(f"the page took longer than {PAGE_TIMEOUT_S:.0f} s") from None
@@ -147,6 +147,24 @@ class OcrPool:
             pool.stop()
         for pool in self._pools:
             _end(pool)
+
+
+async def _answer(future: Any) -> Answer:
+    """The answer of a page that a process was given.
+
+    Raises:
+        RuntimeError: no process has taken it. One that is killed at that moment can leave its pool waiting for ever; the page
+            itself is not to blame then.
+    """
+    reading = asyncio.wrap_future(future)
+    try:
+        await asyncio.wait([reading], timeout=TAKEN_WITHIN_S)
+        if not (future.running() or future.done()):
+            raise RuntimeError("no process has taken the page")
+        answer: Answer = await asyncio.wait_for(reading, PAGE_TIMEOUT_S + GRACE_S)
+        return answer
+    finally:
+        reading.cancel()
 
 
 def _end(pool: Any) -> None:

@@ -175,7 +175,7 @@ class Episode:
         wait_until(lambda: not [one for one in self._processes() if one.info["name"] != "tail"])
         # What is committed now must never be touched.
         pages = self.command.workspace / "pages"
-        self.committed.update({path: path.stat().st_mtime_ns for path in pages.glob("*.zst")})
+        self.committed = {path: path.stat().st_mtime_ns for path in pages.glob("*.zst")} | self.committed
         for path in self.command.workspace.rglob("*#*"):
             os.utime(path, (0, 0))  # as if the next run came an hour later
 

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from pdfocr_core.serving import guard
-from pdfocr_core.serving.endpoint import free_port
 from pdfocr_core.serving.process import OWNER_VARIABLE, ServerProcess, end_orphans
+from tests.ports import quiet_port
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
@@ -58,7 +58,7 @@ def wait_until(count: int, token: str, seconds: float = 120.0) -> list[int]:
 
 
 def command(token: str) -> list[str]:
-    return [sys.executable, str(STAND_IN), "--port", str(free_port()), "--token", token]
+    return [sys.executable, str(STAND_IN), "--port", str(quiet_port()), "--token", token]
 
 
 def start(token: str) -> tuple[ServerProcess, int]:

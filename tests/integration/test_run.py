@@ -105,9 +105,11 @@ def test_a_killed_run_loses_nothing_and_repeats_nothing(pdfocr: Command, tmp_pat
             process.send_signal(signal.SIGKILL)
             process.communicate()
             wait_until(lambda: not left_over_processes(pdfocr.folder))
-            # What is on disk now must never be asked again, and what is committed never be touched.
-            durable.update({picture: server.pictures[picture] for picture in durable_pictures(pdfocr.workspace)})
-            committed.update({path: path.stat().st_mtime_ns for path in (pdfocr.workspace / "pages").glob("*.zst")})
+            # What is on disk now must never be asked again, and what is committed never be touched: what was seen first counts.
+            durable = {picture: server.pictures[picture] for picture in durable_pictures(pdfocr.workspace)} | durable
+            committed = {
+                path: path.stat().st_mtime_ns for path in (pdfocr.workspace / "pages").glob("*.zst")
+            } | committed
         assert durable
         run(pdfocr, server, *settings)
         assert {picture: server.pictures[picture] for picture in durable} == durable

@@ -13,10 +13,10 @@ from pdfocr_core.documents import Document
 from pdfocr_core.errors import ConfigurationError
 from pdfocr_core.outputs.status import status_row
 from pdfocr_core.records import DocumentRecord, PageStatus
-from pdfocr_core.serving.endpoint import free_port
 from pdfocr_core.settings import ObserveSettings
 from pdfocr_core.telemetry import Telemetry
 from pdfocr_dagster.observe import log_document, log_page, observed
+from tests.ports import quiet_port
 from tests.record_makers import made_page
 
 DOCUMENT = Document("/a.pdf", "1", pages=2)
@@ -32,7 +32,7 @@ def log_both() -> None:
 
 
 def test_prometheus_reads_the_counters() -> None:
-    telemetry, port = Telemetry(phase="reading", price_in=1.0), free_port()
+    telemetry, port = Telemetry(phase="reading", price_in=1.0), quiet_port()
     telemetry.plan(1, 1, 2)
     telemetry.count(GOOD)
     telemetry.count(BAD)

@@ -23,12 +23,13 @@ from pdfocr_core.serving import arguments, guard
 from pdfocr_core.serving.client import ChatClient
 from pdfocr_core.serving.cpu import CpuServer
 from pdfocr_core.serving.diagnosis import death_of
-from pdfocr_core.serving.endpoint import Endpoint, free_port
+from pdfocr_core.serving.endpoint import Endpoint
 from pdfocr_core.serving.keepalive import KeepAlive
 from pdfocr_core.serving.managed import ManagedServer
 from pdfocr_core.serving.metrics import Load, parse_metrics
 from pdfocr_core.serving.remote import RemoteServer
 from pdfocr_core.serving.vllm import VllmServer
+from tests.ports import quiet_port
 
 STAND_IN = Path(__file__).parents[1] / "faults" / "stand_in_server.py"
 
@@ -355,7 +356,7 @@ def test_the_command_line_of_vllm(tmp_path: Path) -> None:
         revision="abc",
         serve_args=["--max-model-len", "4096", "--limit-mm-per-prompt", '{"image": 1}'],
         options={"tensor_parallel_size": 2, "dtype": None},
-        extra_args=["--max-model-len", "8192", "--api-key", "my-own-key", "--port", str(port := free_port())],
+        extra_args=["--max-model-len", "8192", "--api-key", "my-own-key", "--port", str(port := quiet_port())],
         env={"EXTRA": "1"},
         executable=sys.executable,
     )
@@ -451,7 +452,7 @@ def test_what_is_wrong_with_a_remote_server_is_said(
 
 def test_a_remote_server_that_does_not_answer_is_said_after_the_wait() -> None:
     with pytest.raises(ServerUnavailable, match="does not answer"):
-        RemoteServer([f"http://127.0.0.1:{free_port()}"], wait_s=0.2).start()
+        RemoteServer([f"http://127.0.0.1:{quiet_port()}"], wait_s=0.2).start()
 
 
 def test_several_urls_must_serve_the_same_model() -> None:

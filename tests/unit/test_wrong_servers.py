@@ -12,8 +12,8 @@ import pytest
 
 from pdfocr_core.errors import PdfocrError
 from pdfocr_core.serving.choice import build_server, check_settings
-from pdfocr_core.serving.endpoint import free_port
 from pdfocr_core.settings import EngineKind, ServerSettings
+from tests.ports import quiet_port
 from tests.unit.test_serving import ONE, foreign_server
 
 
@@ -71,7 +71,7 @@ def test_a_wrong_key_or_path(status: int, key: str | None, words: list[str], mon
 
 
 def test_a_url_where_nobody_listens() -> None:
-    said = told(EngineKind.REMOTE, server_urls=[f"http://127.0.0.1:{free_port()}/v1"])
+    said = told(EngineKind.REMOTE, server_urls=[f"http://127.0.0.1:{quiet_port()}/v1"])
     assert "does not answer" in said
     assert "Check the URL" in said
 
@@ -141,4 +141,4 @@ def test_what_is_wrong_in_itself_is_told_without_starting_or_asking_anything(
 
 def test_settings_that_may_work_are_let_pass() -> None:
     check_settings(ServerSettings(engine=EngineKind.VLLM, model="olmocr-2", vllm_program="/not/here/yet"))
-    check_settings(ServerSettings(server_urls=[f"http://127.0.0.1:{free_port()}/v1"]))
+    check_settings(ServerSettings(server_urls=[f"http://127.0.0.1:{quiet_port()}/v1"]))
