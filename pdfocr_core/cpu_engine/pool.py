@@ -125,7 +125,7 @@ class OcrPool:
     async def _read_now(self, place: int, asked: PageRequest) -> Answer:
         try:
             future: Any = self._pools[place].schedule(worker.read_page, args=(asked,), timeout=PAGE_TIMEOUT_S)
-            answer = await _answer(future)
+            answer = await answer_of(future)
         except (ResultTimeout, TimeoutError):
             await self._replace(place)
             raise PageTooSlow(f"the page took longer than {PAGE_TIMEOUT_S:.0f} s") from None
@@ -149,7 +149,7 @@ class OcrPool:
             _end(pool)
 
 
-async def _answer(future: Any) -> Answer:
+async def answer_of(future: Any) -> Answer:
     """The answer of a page that a process was given.
 
     Raises:

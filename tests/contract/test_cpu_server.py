@@ -20,6 +20,7 @@ from typing import Any
 import httpx
 import psutil
 import pytest
+from pebble import ProcessPool
 from PIL import Image, ImageDraw
 
 from pdfocr_core.cpu_engine import pool
@@ -332,6 +333,17 @@ def test_a_page_that_no_process_takes_is_not_called_slow(monkeypatch: pytest.Mon
     answer = asyncio.run(read_twice())
     assert answer is not None
     assert SENTENCES[0] in answer.content
+
+
+def test_a_page_that_a_process_has_taken_may_take_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool, "TAKEN_WITHIN_S", 0.01)
+    with ProcessPool(max_workers=1) as processes:
+        slow = processes.schedule(time.sleep, args=(1.0,))
+        deadline = time.monotonic() + 60
+        while not (slow.running() or slow.done()):
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        assert asyncio.run(pool.answer_of(slow)) is None  # what `sleep` returns, no matter how long it took
 
 
 def test_it_is_not_healthy_before_it_can_read_and_ends_whole_while_loading() -> None:
