@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import concurrent.futures
 import io
@@ -20,12 +19,8 @@ from typing import Any
 import httpx
 import psutil
 import pytest
-from pebble import ProcessPool
 from PIL import Image, ImageDraw
 
-from pdfocr_core.cpu_engine import pool
-from pdfocr_core.cpu_engine.answer import Answer
-from pdfocr_core.cpu_engine.request import PageRequest
 from pdfocr_core.cpu_engine.server import command
 from tests.ports import quiet_port
 
@@ -307,43 +302,6 @@ def test_a_page_whose_process_dies_is_answered_500_and_the_next_one_is_read(serv
     assert {answer.status_code for answer in answers} == {500}
     assert answers[0].json()["error"]["code"] == "worker_lost"
     assert SENTENCES[0] in content_of(server.ask(page()))
-
-
-def test_a_page_that_no_process_takes_is_not_called_slow(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def is_here() -> bool:
-        return False
-
-    async def read_twice() -> Answer | None:
-        before = set(psutil.Process().children(recursive=True))
-        ocr = pool.OcrPool(1)
-        try:
-            await ocr.start()
-            started = set(psutil.Process().children(recursive=True)) - before
-            [process] = [process for process in started if "spawn_main" in " ".join(process.cmdline())]
-            process.suspend()
-            monkeypatch.setattr(pool, "TAKEN_WITHIN_S", 0.5)
-            with pytest.raises(pool.WorkerLost):
-                await ocr.read(PageRequest(page()), is_here)
-            assert not process.is_running()
-            monkeypatch.undo()
-            return await ocr.read(PageRequest(page()), is_here)
-        finally:
-            ocr.stop()
-
-    answer = asyncio.run(read_twice())
-    assert answer is not None
-    assert SENTENCES[0] in answer.content
-
-
-def test_a_page_that_a_process_has_taken_may_take_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool, "TAKEN_WITHIN_S", 0.01)
-    with ProcessPool(max_workers=1) as processes:
-        slow = processes.schedule(time.sleep, args=(1.0,))
-        deadline = time.monotonic() + 60
-        while not (slow.running() or slow.done()):
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
-        assert asyncio.run(pool.answer_of(slow)) is None  # what `sleep` returns, no matter how long it took
 
 
 def test_it_is_not_healthy_before_it_can_read_and_ends_whole_while_loading() -> None:
